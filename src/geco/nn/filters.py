@@ -1,0 +1,171 @@
+"""Implicit filters: a small network over the places of the ring gives a filter for any number of nodes.
+
+Shapes: N nodes, K order, D channels, R hidden features, P places, B harmonics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal, TypeVar, get_args
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["ImplicitFilter", "Position"]
+
+Position = Literal["ring", "absolute"]
+T = TypeVar("T")
+
+GRID = 256  # first grid on which a filter's spectrum is looked for
+TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the rest, and its gradients, are rounding
+MOST_CACHED = 8
+
+
+class ImplicitFilter(nn.Module):
+    r"""Filters :math:`F_i(t) = \frac{1}{N}\big(1 + A_i\,\phi(t/N)\big)` with :math:`\phi` an FFN of sine activations.
+
+    :math:`\phi` sees the ring's Fourier features :math:`\cos 2\pi k t/N, \sin 2\pi k t/N` for k = 1 to ``harmonics``, so
+    a filter is as periodic as the convolution it is used in. The paper does not say how filters are scaled; without
+    decay a filter's gain would grow with N. Here its sum starts near one and :math:`\sum_t |F_i(t)|` is bounded by
+    :math:`1 + \|A_i\|_1` at every N, because sines are. No table is stored: one set of weights serves every N.
+
+    Args:
+        order: K, the number of filters per channel.
+        channels: D.
+        harmonics: Fourier features of the ring.
+        width: R, hidden units.
+        depth: hidden layers.
+        frequency: initial frequency of the sine activations; all of them are trained.
+        position: ``ring`` (t / N) or ``absolute`` (t itself, at wavelengths from 2 to 10,000 nodes).
+
+    Example:
+        >>> ImplicitFilter(order=2, channels=4)(5).shape
+        torch.Size([2, 4, 5])
+    """
+
+    def __init__(
+        self,
+        order: int,
+        channels: int,
+        *,
+        harmonics: int = 8,
+        width: int = 64,
+        depth: int = 2,
+        frequency: float = 1.0,
+        position: Position = "ring",
+    ) -> None:
+        super().__init__()
+        for name, value in (
+            ("order", order),
+            ("channels", channels),
+            ("harmonics", harmonics),
+            ("width", width),
+            ("depth", depth),
+        ):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if position not in get_args(Position):
+            raise ValueError(f"position must be one of {', '.join(get_args(Position))}, got {position!r}")
+        self.order, self.channels, self.harmonics, self.position = order, channels, harmonics, position
+        self.width, self.depth, self.frequency = width, depth, frequency
+        widths = [2 * harmonics, *[width] * depth]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.frequencies = nn.Parameter(torch.empty(depth, width))
+        self.mix = nn.Linear(width, order * channels, bias=False)
+        self._cache: dict[object, tuple[object, object]] = {}
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget cached spectra."""
+        for layer in [*self.layers, self.mix]:
+            assert isinstance(layer, nn.Linear)
+            layer.reset_parameters()
+        nn.init.constant_(self.frequencies, self.frequency)
+        self._cache.clear()
+
+    def forward(self, num_nodes: int) -> Tensor:
+        """Return the filters at every place of a ring, ``(K, D, N)``."""
+        place = torch.arange(num_nodes, device=self.mix.weight.device).unsqueeze(1)
+        filters = self.mix(self._hidden(place, num_nodes)).t() / num_nodes + 1 / num_nodes  # (K * D, N)
+        return filters.view(self.order, self.channels, -1)  # type: ignore[no-any-return]
+
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the filters of several rings as a product: mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``.
+
+        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
+        the R + 1 features replaces one of the K * D filters.
+        """
+        size = torch.tensor(sizes, device=self.mix.weight.device)
+        ring = torch.repeat_interleave(torch.arange(len(sizes), device=size.device), size)
+        place = torch.arange(ring.numel(), device=size.device) - (size.cumsum(0) - size)[ring]
+        around = size[ring].unsqueeze(1)  # (P, 1)
+        hidden = self._hidden(place.unsqueeze(1), around)  # (P, R)
+        phi = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1) / around
+        mix = self.mix.weight.view(self.order, self.channels, -1)
+        return torch.cat([mix, mix.new_ones(self.order, self.channels, 1)], 2), phi.t()
+
+    def harmonics_of(self, limit: int) -> Tensor | None:
+        """Return the filters' Fourier coefficients ``(K, B, D)``, complex, if they end within ``limit`` harmonics.
+
+        A sine network over few harmonics is a smooth function of the ring, whose coefficients fall off faster than any
+        power. Sampled on a grid of P places, with its upper half of harmonics empty, it is known at every N: the same
+        coefficients are the spectrum of the filter on any ring of N >= 2B nodes. None if the filter is too rough.
+        """
+        if self.position != "ring":
+            return None
+        grid = GRID
+        while True:
+            spectrum = self._grid_spectrum(grid)  # (K, D, grid / 2 + 1)
+            strength = spectrum.detach().abs().amax(dim=(0, 1))
+            tail = TAIL.get(self.mix.weight.dtype, 1e-12) * strength.max()
+            used = int((strength > tail).nonzero()[-1]) + 1
+            if used <= grid // 4:
+                bands = -(-used // 8) * 8  # a multiple of 8, so that a slow drift does not change the plan at every step
+                return spectrum[..., :bands].transpose(1, 2) if bands <= limit else None
+            if grid // 4 >= limit:
+                return None
+            grid *= 2
+
+    def _grid_spectrum(self, grid: int) -> Tensor:
+        hidden = self._hidden(torch.arange(grid, device=self.mix.weight.device).unsqueeze(1), grid, torch.float64)
+        spectrum = torch.fft.rfft(hidden.t(), norm="forward")  # (R, grid / 2 + 1)
+        filters = self.mix.weight.to(spectrum.dtype) @ spectrum
+        unit = torch.zeros_like(filters)
+        unit[:, 0] = 1.0
+        return torch.add(filters, unit).view(self.order, self.channels, -1)
+
+    def _hidden(self, place: Tensor, size: Tensor | int, dtype: torch.dtype | None = None) -> Tensor:
+        """Return phi at the given places ``(P, 1)`` of rings of the given size, ``(P, R)``."""
+        h = self._features(place, size).to(dtype or self.mix.weight.dtype)
+        for layer, frequency in zip(self.layers, self.frequencies, strict=True):
+            assert isinstance(layer, nn.Linear)
+            h = torch.sin(frequency.to(h.dtype) * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype)))
+        return h
+
+    def _features(self, place: Tensor, size: Tensor | int) -> Tensor:
+        """Return cosines and sines of the places' angles, ``(P, 2 * harmonics)``, float64."""
+        count = torch.arange(1, self.harmonics + 1, device=place.device)
+        if self.position == "ring":  # whole turns are taken off before rounding, so large rings lose no precision
+            turns = (place * count).remainder(size).double() / size
+        else:
+            wavelength = torch.logspace(math.log10(2), 4, self.harmonics, dtype=torch.float64, device=place.device)
+            turns = place / wavelength
+        return torch.cat([torch.cos(2 * math.pi * turns), torch.sin(2 * math.pi * turns)], 1)
+
+    def cached(self, key: object, build: Callable[[], T]) -> T:
+        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
+        if torch.is_grad_enabled():
+            return build()
+        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
+        found = self._cache.get(key)
+        if found is None or found[0] != state:
+            if len(self._cache) == MOST_CACHED:
+                self._cache.clear()
+            found = self._cache[key] = (state, build())
+        return found[1]  # type: ignore[return-value]
+
+    def extra_repr(self) -> str:
+        """Say what the submodules do not show."""
+        return f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}, position={self.position}"

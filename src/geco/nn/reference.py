@@ -1,0 +1,104 @@
+r"""The twins: every operator once more, slow and obvious, as the oracle of the tests and the baseline of the benchmark.
+
+Shapes: N nodes, M edges, C input channels, D channels, K order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from geco.nn.conv import GECOConv
+
+__all__ = ["circulant", "circular_conv", "geco_conv", "global_context", "normalised_adjacency", "surrogate_attention"]
+
+
+def circulant(f: Tensor) -> Tensor:
+    r"""Return the matrix :math:`S_{ti} = f_{(t-i) \bmod N}`, ``(..., N)`` to ``(..., N, N)``.
+
+    >>> circulant(torch.tensor([1., 2., 3.]))
+    tensor([[1., 3., 2.],
+            [2., 1., 3.],
+            [3., 2., 1.]])
+    """
+    place = torch.arange(f.shape[-1], device=f.device)
+    return f[..., (place.unsqueeze(1) - place) % f.shape[-1]]
+
+
+def circular_conv(v: Tensor, f: Tensor) -> Tensor:
+    """Return :func:`geco.nn.functional.circular_conv` as a matrix product, O(N^2)."""
+    return (circulant(f) @ v.unsqueeze(-1)).squeeze(-1)
+
+
+def normalised_adjacency(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, norm: str = "sym", dtype: torch.dtype = torch.float64
+) -> Tensor:
+    r"""Return :math:`\hat A` as a dense ``(N, N)`` matrix, row = target; degree 0 gives 0."""
+    weight = torch.ones(edge_index.shape[1]) if edge_weight is None else edge_weight
+    dense = torch.zeros(num_nodes, num_nodes, dtype=dtype)
+    for source, target, w in zip(*edge_index.tolist(), weight.tolist(), strict=True):
+        dense[target, source] += w
+    degree = dense.sum(1)
+    if norm == "row":
+        return torch.where(degree == 0, 0.0, 1 / degree).unsqueeze(1) * dense
+    if norm == "sym":
+        scale = torch.where(degree == 0, 0.0, degree.rsqrt())
+        return scale.unsqueeze(1) * dense * scale
+    return dense
+
+
+def global_context(projected: Tensor, filters: Tensor) -> Tensor:
+    r"""Return Algorithm 1 on one graph by plain FFTs of length N: K times :math:`V \leftarrow P_i \odot (F_i \circledast V)`.
+
+    Args:
+        projected: gates and value side by side, ``(N, (K + 1) * D)``.
+        filters: ``(K, D, N)``.
+    """
+    *gates, v = projected.t().chunk(len(filters) + 1)  # (D, N) each
+    for p, f in zip(gates, filters, strict=True):
+        v = p * torch.fft.irfft(torch.fft.rfft(v) * torch.fft.rfft(f), n=v.shape[-1])
+    return v.t()
+
+
+def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
+    r"""Return :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))` as one would first write it, from stock PyTorch operators.
+
+    Args:
+        conv: the layer whose weights to use; its running statistics are neither used nor changed in training mode.
+        x: ``(N, D)``.
+        adj: :math:`\hat A`, dense or torch CSR, ``(N, N)``.
+    """
+    context, norm = conv.context, conv.norm
+    h = torch.cat([x, adj @ x], 1)
+    running = (None, None) if norm.training else (norm.running_mean, norm.running_var)
+    h = torch.nn.functional.batch_norm(h, *running, norm.weight, norm.bias, norm.training, eps=norm.eps)
+    projected = torch.nn.functional.linear(h, context.projection.weight, context.projection.bias)
+    out: Tensor = context.out_proj(global_context(projected, context.filter(len(x))))
+    return out
+
+
+def surrogate_attention(q: Tensor, k: Tensor, psi: Tensor, phi: Tensor) -> Tensor:
+    r"""Return the surrogate attention matrix, :math:`A_{ij} = q_i \sum_n k_n \psi_{(i-n) \bmod N}\, \varphi_{(n-j) \bmod N}`.
+
+    In the names of `GlobalContext` with K = 2: :math:`q = P_2, k = P_1, \psi = F_2, \varphi = F_1`, and the block is A V.
+
+    Args:
+        q: last gate, ``(..., N)``.
+        k: first gate, ``(..., N)``.
+        psi: last filter, ``(..., N)``.
+        phi: first filter, ``(..., N)``.
+
+    Shapes:
+        ``(..., N)`` to ``(..., N, N)``, one matrix per channel.
+
+    Example:
+        >>> one = torch.ones(3)
+        >>> surrogate_attention(one, one, torch.tensor([1., 0., 0.]), one)
+        tensor([[1., 1., 1.],
+                [1., 1., 1.],
+                [1., 1., 1.]])
+    """
+    return q.unsqueeze(-1) * circulant(psi) @ (k.unsqueeze(-1) * circulant(phi))

@@ -1,0 +1,72 @@
+"""Graphs in a batch: which node stands where on whose ring.
+
+Shapes: N nodes in all, B graphs; graph g has ``sizes[g]`` nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["Segments", "segments"]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The ring order of a batch of graphs.
+
+    Args:
+        sizes: number of nodes of each graph that has any, in the order of the graphs.
+        graph: number of each of these graphs, ``(B,)``.
+        order: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that order.
+    """
+
+    sizes: tuple[int, ...]
+    graph: Tensor
+    order: Tensor | None = None
+
+    def arrange(self, x: Tensor) -> Tensor:
+        """Bring node rows into ring order, ``(N, D)`` to ``(N, D)``."""
+        return x if self.order is None else x.index_select(0, self.order)
+
+    def restore(self, x: Tensor) -> Tensor:
+        """Undo `arrange`, ``(N, D)`` to ``(N, D)``."""
+        return x if self.order is None else x.index_select(0, torch.argsort(self.order))
+
+    def ring(self) -> Tensor:
+        """Return the index into `graph` of the ring at each place, ``(N,)``."""
+        sizes = torch.tensor(self.sizes, device=self.graph.device)
+        return torch.repeat_interleave(torch.arange(len(self.sizes), device=sizes.device), sizes)
+
+
+def segments(num_nodes: int, batch: Tensor | None, device: torch.device) -> Segments:
+    """Check a batch vector and read the graphs off it; nodes need not be sorted by graph.
+
+    Args:
+        num_nodes: N.
+        batch: graph of each node, ``(N,)`` int64, or None for one graph. Numbers without nodes are empty graphs.
+        device: where x is.
+
+    Example:
+        >>> segments(5, torch.tensor([0, 0, 2, 2, 2]), torch.device("cpu")).sizes
+        (2, 3)
+    """
+    if num_nodes == 0:
+        raise ValueError("x has no nodes; a graph needs at least one")
+    if batch is None:
+        return Segments((num_nodes,), torch.zeros(1, dtype=torch.long, device=device))
+    if batch.dim() != 1 or batch.shape[0] != num_nodes or batch.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            f"batch must be an integer tensor of shape ({num_nodes},), the graph of each node, "
+            f"got {batch.dtype} {tuple(batch.shape)}"
+        )
+    if batch.device != device:
+        raise ValueError(f"batch is on {batch.device}, x on {device}; move both to one device")
+    if int(batch.min()) < 0:
+        raise ValueError(f"batch holds the negative graph number {int(batch.min())}; number graphs from 0")
+    graph, counts = torch.unique(batch, return_counts=True)
+    ordered = bool((batch[1:] >= batch[:-1]).all())
+    order = None if ordered else torch.argsort(batch, stable=True)
+    return Segments(tuple(counts.tolist()), graph, order)

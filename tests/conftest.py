@@ -1,0 +1,46 @@
+"""Shared helpers: one way to compare, one way to make graphs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+from torch import Tensor
+
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=40)
+settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    folder = os.environ.get("GECO_DATA")
+    if not folder:
+        pytest.skip("set GECO_DATA to the folder of the real data sets")
+    return Path(folder)
+
+
+def relative_error(found: Tensor, wanted: Tensor) -> float:
+    """Error of the whole tensor beside its size; 0 beside 0."""
+    wanted = wanted.detach().double()
+    size = float(wanted.norm())
+    return float((found.detach().double() - wanted).norm()) / (size or 1.0)
+
+
+def assert_as_good_as(found: Tensor, naive: Tensor, exact: Tensor, name: str = "", floor: float = 1e-6) -> None:
+    """Our error must be at most twice that of the naive same-precision result (or a few roundings, if that was lucky)."""
+    ours, theirs = relative_error(found, exact), relative_error(naive, exact)
+    assert ours <= max(2 * theirs, floor), f"{name}: error {ours:.2e}, naive {theirs:.2e}"
+
+
+def random_edges(num_nodes: int, degree: int = 4, seed: int = 0) -> Tensor:
+    """Directed edges with repeats and self loops, as real files have them."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, num_nodes, (2, num_nodes * degree), generator=generator)

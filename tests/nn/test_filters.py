@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from geco.nn import ImplicitFilter
+from tests.conftest import relative_error
+
+
+@pytest.mark.parametrize("position", ["ring", "absolute"])
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=4))
+def test_factors_hold_every_ring(position: str, sizes: list[int]) -> None:
+    filter = ImplicitFilter(2, 3, position=position).double()  # type: ignore[arg-type]
+    mix, phi = filter.factors(sizes)
+    wanted = torch.cat([filter(n) for n in sizes], 2)
+    assert torch.allclose(mix @ phi, wanted)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 97, 1000])
+def test_starts_near_one(n: int) -> None:
+    sums = ImplicitFilter(2, 50)(n).sum(-1)
+    assert abs(float(sums.detach().mean()) - 1) < 0.2
+
+
+def test_is_a_function_of_the_ring() -> None:
+    """The same places of a coarser ring have the same filter, but for the scale 1 / N."""
+    filter = ImplicitFilter(2, 3)
+    assert torch.allclose(filter(300)[..., ::3] * 300, filter(100) * 100, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [997, 1500, 10_007])
+@pytest.mark.parametrize("frequency", [1.0, 4.0])
+def test_harmonics_are_the_whole_filter(n: int, frequency: float) -> None:
+    """Values and gradients: what is cut off is below rounding."""
+    filter = ImplicitFilter(2, 3, frequency=frequency).double()
+    spectrum = filter.harmonics_of(n // 2)
+    assert spectrum is not None
+    taps = torch.fft.irfft(spectrum.transpose(1, 2), n=n)  # (K, D, N): coefficients are those of the filter times N / N
+    wanted = filter(n)
+    assert relative_error(taps, wanted) < 1e-13
+    top = torch.randn_like(wanted)
+    for found, exact in zip(
+        torch.autograd.grad(taps, list(filter.parameters()), top),
+        torch.autograd.grad(wanted, list(filter.parameters()), top),
+        strict=True,
+    ):
+        assert relative_error(found, exact) < 1e-11
+
+
+def test_rough_filters_have_no_short_spectrum() -> None:
+    filter = ImplicitFilter(2, 3, frequency=30.0)
+    assert filter.harmonics_of(100) is None
+    assert ImplicitFilter(2, 3, position="absolute").harmonics_of(10**6) is None
+
+
+def test_no_table_ties_a_checkpoint_to_a_size() -> None:
+    filter = ImplicitFilter(2, 3)
+    shapes = {name: p.shape for name, p in filter.named_parameters()}
+    filter(10)
+    filter(100_000)
+    assert {name: p.shape for name, p in filter.named_parameters()} == shapes
+
+
+def test_cache_only_without_gradients() -> None:
+    filter = ImplicitFilter(1, 1)
+    calls = []
+
+    def build() -> int:
+        calls.append(1)
+        return len(calls)
+
+    filter.cached("a", build)
+    filter.cached("a", build)
+    assert len(calls) == 2
+    with torch.no_grad():
+        assert filter.cached("a", build) == filter.cached("a", build) == 3
+        nn.init.zeros_(filter.mix.weight)
+        assert filter.cached("a", build) == 4
+        for key in range(100):
+            filter.cached(key, build)
+        assert len(filter._cache) <= 8

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck, gradgradcheck
+
+from geco.nn import reference
+from geco.nn.functional import circular_conv, fast_length, ring_length
+from tests.conftest import assert_as_good_as, relative_error
+
+LENGTHS = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_equals_the_circulant_matrix(n: int) -> None:
+    v, f = torch.randn(3, n, dtype=torch.float64), torch.randn(3, n, dtype=torch.float64)
+    assert relative_error(circular_conv(v, f), reference.circular_conv(v, f)) < 1e-13
+
+
+@pytest.mark.parametrize("n", [*LENGTHS, 65521, 131072, 169343])
+def test_float32_values_and_gradients_are_as_good_as_naive(n: int) -> None:
+    v, f, g = torch.randn(2, n), torch.randn(2, n), torch.randn(2, n)
+
+    def naive(v: torch.Tensor, f: torch.Tensor) -> torch.Tensor:
+        return torch.fft.irfft(torch.fft.rfft(v) * torch.fft.rfft(f), n=n)
+
+    results = []
+    for operator, dtype in ((circular_conv, torch.float32), (naive, torch.float32), (naive, torch.float64)):
+        a, b = v.to(dtype).requires_grad_(), f.to(dtype).requires_grad_()
+        y = operator(a, b)
+        results.append([y, *torch.autograd.grad(y, (a, b), g.to(dtype))])
+    for found, same, exact in zip(*results, strict=True):
+        assert_as_good_as(found, same, exact)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 67, 73])
+def test_gradients(n: int) -> None:
+    v = torch.randn(2, n, dtype=torch.float64, requires_grad=True)
+    f = torch.randn(n, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(circular_conv, (v, f))
+    if n < 8:
+        assert gradgradcheck(circular_conv, (v, f))
+
+
+@given(st.integers(1, 200), st.integers(0, 400))
+def test_shifting_the_input_shifts_the_output(n: int, shift: int) -> None:
+    v, f = torch.randn(n, dtype=torch.float64), torch.randn(n, dtype=torch.float64)
+    assert torch.allclose(circular_conv(v.roll(shift), f), circular_conv(v, f).roll(shift))
+    assert torch.allclose(circular_conv(v, f), circular_conv(f, v))
+
+
+@given(st.integers(1, 10**7))
+def test_lengths(n: int) -> None:
+    assert fast_length(n) >= n
+    assert ring_length(n) == n or ring_length(n) >= 2 * n - 1
+
+
+def test_known_lengths() -> None:
+    assert ring_length(131072) == 131072
+    assert ring_length(169343) >= 2 * 169343 - 1  # ogbn-arxiv, prime
+    assert fast_length(169343) == 169344
+
+
+def test_half_precision_is_computed_in_float32() -> None:
+    v, f = torch.randn(100), torch.randn(100)
+    found = circular_conv(v.bfloat16(), f.bfloat16())
+    assert found.dtype == torch.bfloat16
+    exact = reference.circular_conv(v.bfloat16().double(), f.bfloat16().double())
+    assert relative_error(found, exact) < 2**-8
+
+
+@pytest.mark.parametrize(
+    ("v", "f", "word"),
+    [
+        (torch.randn(3), torch.randn(4), "one length"),
+        (torch.randn(0), torch.randn(0), "at least one node"),
+        (torch.randn(3, dtype=torch.complex64), torch.randn(3), "real"),
+        (torch.randn(3), torch.randn(3, device="meta"), "device"),
+    ],
+)
+def test_refuses(v: torch.Tensor, f: torch.Tensor, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        circular_conv(v, f)

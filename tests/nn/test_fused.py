@@ -1,0 +1,162 @@
+"""The fused block against the plain composition in float64: values and every gradient."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from geco.nn import blocks
+from geco.nn.blocks import GlobalContext
+from geco.nn.fused import moments
+from geco.nn.reference import global_context
+from geco.nn.segments import segments
+from geco.nn.smooth import SHORTEST, harmonic_limit
+from tests.conftest import assert_as_good_as, relative_error
+
+BAR = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024, 65521, 169343]  # the lengths the operator is held to
+D = 4
+
+
+def plain(context: GlobalContext, norm: nn.BatchNorm1d | None, parts: list[Tensor], sizes: list[int]) -> Tensor:
+    h = torch.cat(parts, 1)
+    if norm is not None:
+        h = nn.functional.batch_norm(h, None, None, norm.weight, norm.bias, True, eps=norm.eps)
+    rows = context.projection(h).split(sizes)
+    return context.out_proj(torch.cat([global_context(r, context.filter(len(r))) for r in rows]))
+
+
+def results(sizes: list[int], dtype: torch.dtype, fused: bool, with_norm: bool, order: int, **options: object) -> list[Tensor]:
+    """Output and all gradients, the same numbers in every precision."""
+    torch.manual_seed(sum(sizes))
+    context = GlobalContext(2 * D, D, order, **options).to(dtype)  # type: ignore[arg-type]
+    norm = nn.BatchNorm1d(2 * D).to(dtype) if with_norm else None
+    parts = [torch.randn(sum(sizes), D), torch.randn(sum(sizes), D) + 2]
+    top = torch.randn(sum(sizes), D).to(dtype)
+    if norm is not None:
+        nn.init.uniform_(norm.weight, 0.5, 1.5)
+        nn.init.normal_(norm.bias)
+    parts = [part.to(dtype).requires_grad_() for part in parts]
+    if fused:
+        batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+        y = context.mix(parts, segments(len(batch), batch, batch.device), norm)
+    else:
+        y = plain(context, norm, parts, sizes)
+    wanted = [*parts, *context.parameters(), *([] if norm is None else norm.parameters())]
+    return [y, *torch.autograd.grad(y, wanted, top)]
+
+
+def compare(sizes: list[int], with_norm: bool = True, order: int = 2, **options: object) -> None:
+    ours, naive, exact = (
+        results(sizes, dtype, fused, with_norm, order, **options)
+        for dtype, fused in ((torch.float32, True), (torch.float32, False), (torch.float64, False))
+    )
+    for i, (found, same, truth) in enumerate(zip(ours, naive, exact, strict=True)):
+        assert_as_good_as(found, same, truth, f"tensor {i} at {sizes}")
+    for i, (found, truth) in enumerate(
+        zip(results(sizes, torch.float64, True, with_norm, order, **options), exact, strict=True)
+    ):
+        assert relative_error(found, truth) < 1e-10, f"tensor {i} at {sizes} in float64"
+
+
+@pytest.mark.parametrize("n", BAR)
+def test_values_and_gradients(n: int) -> None:
+    # BatchNorm over fewer than three nodes leaves nothing of the input but signs: its gradient is zero but for rounding.
+    compare([n], with_norm=n > 2)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("n", [7, 4099])
+def test_orders(n: int, order: int) -> None:
+    compare([n], order=order)
+
+
+@pytest.mark.parametrize("n", [5, 997, 1031, 4099])
+def test_by_transforms_where_filters_are_rough(n: int) -> None:
+    compare([n], filter_kwargs={"position": "absolute"})
+
+
+@pytest.mark.parametrize("memory", ["keep", "lean"])
+@pytest.mark.parametrize("n", [64, 4099])
+def test_kept_or_recomputed_is_the_same(n: int, memory: str) -> None:
+    compare([n], memory=memory)
+
+
+def test_out_projection() -> None:
+    compare([64], out_proj=True)
+
+
+@given(st.lists(st.sampled_from([1, 1, 2, 3, 5, 17, 64, 97, 100, 1024, 1031]), min_size=1, max_size=6))
+def test_batches(sizes: list[int]) -> None:
+    compare(sizes, with_norm=sum(sizes) > 2)
+
+
+@pytest.mark.parametrize("n", [50, 97, 1031, 4099])
+def test_fast_ring_is_the_ring_of_the_next_fast_length(n: int) -> None:
+    """Zeros at the extra places of the ring, whatever the plan."""
+    context = GlobalContext(D, D, ring="fast").double()
+    h = torch.randn(n, D, dtype=torch.float64)
+    around = blocks.fast_length(n)
+    rows = nn.functional.pad(context.projection(h), (0, 0, 0, around - n))
+    assert relative_error(context(h), global_context(rows, context.filter(around))[:n]) < 1e-10
+
+
+def test_both_plans_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = GlobalContext(D, D)
+    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
+    assert type(context._plan((SHORTEST - 1,), torch.randn(1))[0]).__name__ == "FourierRings"
+    nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
+    assert context.filter.harmonics_of(harmonic_limit(SHORTEST)) is None
+    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "FourierRings"
+
+
+def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = GlobalContext(D, D)
+    nn.init.normal_(context.filter.frequencies, 1.0, 0.5)
+    nn.init.normal_(context.filter.mix.weight)
+    h = torch.randn(5000, D)
+    smooth = context(h)
+    monkeypatch.setattr(blocks, "harmonic_limit", lambda n: 0)
+    assert relative_error(smooth, context(h)) < 1e-6
+
+
+@pytest.mark.parametrize("n", [10, 1000, 5000])
+def test_gradcheck(n: int) -> None:
+    """Random directions, because a full Jacobian of thousands of nodes is out of reach."""
+    context, norm = GlobalContext(2, 1).double(), nn.BatchNorm1d(2).double()
+    h = torch.randn(n, 2, dtype=torch.float64, requires_grad=True)
+    rings = segments(n, None, h.device)
+    wanted = list(context.parameters())
+
+    def f(h: Tensor, *_: Tensor) -> Tensor:
+        return context.mix([h], rings, norm).square().mean()
+
+    assert torch.autograd.gradcheck(f, (h, *wanted), fast_mode=True, atol=1e-6)
+
+
+def test_second_derivatives_are_refused_not_wrong() -> None:
+    h = torch.randn(8, D, requires_grad=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        torch.autograd.grad(GlobalContext(D, D)(h).sum(), h, create_graph=True)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("n", [2, 2048, 2049, 10_000])
+def test_moments(n: int, offset: float) -> None:
+    x = torch.randn(n, 3) + offset
+    x[: n // 2] += 5  # a sorted column
+    mean, var = moments(x)
+    assert relative_error(mean, x.double().mean(0)) < 1e-6
+    assert relative_error(var, x.double().var(0, correction=0)) < 1e-5
+
+
+def test_large_means_do_not_drown_the_signal() -> None:
+    """A common offset of 1,000 must not cost the block its digits (BatchNorm takes it off before anything is summed)."""
+    context, norm = GlobalContext(D, D), nn.BatchNorm1d(D)
+    x = torch.randn(10_000, D, dtype=torch.float64)
+    rings = segments(len(x), None, x.device)
+    exact = plain(context.double(), norm.double(), [x + 1000], [len(x)])
+    found = context.float().mix([(x + 1000).float()], rings, norm.float())
+    assert relative_error(found, exact) < 1e-3  # float32 itself holds the shifted input to 6e-5 of its spread
