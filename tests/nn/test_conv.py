@@ -254,6 +254,21 @@ def test_surrogate_attention() -> None:
     assert torch.allclose(strength, wanted.values)
 
 
+def test_surrogate_attention_names_nodes_whatever_their_order() -> None:
+    conv = GECOConv(D).eval()
+    x, perm = torch.randn(30, D), torch.randperm(30)
+    found = conv.attention(x, EDGES, order=perm)
+    permuted = conv.attention(x[perm], torch.argsort(perm)[EDGES])  # node perm[p] has number p there
+    assert torch.allclose(found.row(int(perm[4]))[:, perm], permuted.row(4), atol=1e-6)
+    assert torch.allclose(found.column(int(perm[4]))[:, perm], permuted.column(4), atol=1e-6)
+    assert torch.equal(found.top(int(perm[4]), 3)[0], perm[permuted.top(4, 3)[0]])
+
+
+def test_surrogate_attention_refuses_unknown_nodes() -> None:
+    with pytest.raises(ValueError, match="node 30"):
+        GECOConv(D).eval().attention_row(30, torch.randn(30, D), EDGES)
+
+
 @pytest.mark.parametrize("order", [1, 3])
 def test_surrogate_attention_of_any_order(order: int) -> None:
     conv = GECOConv(2, order).double().eval()

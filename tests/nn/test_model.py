@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from geco import GECO
+from geco.nn.adjacency import adjacency
 from tests.conftest import random_edges, relative_error
 
 EDGES = random_edges(30)
@@ -69,6 +70,23 @@ def test_evaluation_averages_over_orders() -> None:
 def test_orders_of_a_natural_model_are_shuffled() -> None:
     model = GECO(5, 8, 2, 3).eval()
     assert model.orders(X, EDGES, count=3).std(0).max() > 1e-4
+
+
+@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic"])
+def test_attention(permutation: str) -> None:
+    """The second layer's, with the order that layer has: row i of A times the value is what the layer gives node i."""
+    model = GECO(5, 8, 2, permutation=permutation, eval_orders=1).double().eval()  # type: ignore[arg-type]
+    x = X.double()
+    attention = model.attention(x, EDGES, layer=1)
+    seen: list[tuple[Tensor, Tensor]] = []
+    conv = model.layers[1].conv  # type: ignore[union-attr]
+    conv.register_forward_hook(lambda module, arguments, out: seen.append((arguments[0], out)))  # type: ignore[operator, union-attr]
+    model(x, EDGES)
+    h, out = seen[0]
+    both = conv.norm(torch.cat([h, conv.local.neighbours(h, adjacency(EDGES, 30))], 1))  # type: ignore[operator, union-attr]
+    value = conv.context.projection(both)[:, 16:]  # type: ignore[operator, union-attr]
+    for i in (0, 13):
+        assert torch.allclose((attention.row(i) * value.t()).sum(1), out[i], atol=1e-6)
 
 
 def test_reset_parameters() -> None:

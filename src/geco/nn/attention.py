@@ -25,6 +25,7 @@ class SurrogateAttention:
     Args:
         gates: :math:`P_1, \dots, P_K`, ``(K, D, N)``.
         filters: :math:`F_1, \dots, F_K`, ``(K, D, N)``.
+        order: node at each place of the ring, ``(N,)``; None for nodes as they come. Arguments and results name nodes.
 
     Example:
         >>> attention = SurrogateAttention(torch.ones(2, 1, 4), torch.full((2, 1, 4), 0.25))
@@ -34,6 +35,7 @@ class SurrogateAttention:
 
     gates: Tensor
     filters: Tensor
+    order: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -45,14 +47,14 @@ class SurrogateAttention:
         v = self._unit(j)
         for gate, filter in zip(self.gates, self.filters, strict=True):
             v = gate * circular_conv(v, filter)
-        return v
+        return self._by_node(v)
 
     def row(self, i: int) -> Tensor:
         """Return how every node acts on node i, ``A[i, :]`` for each channel, ``(D, N)``."""
         v = self._unit(i)
         for gate, filter in zip(self.gates.flip(0), self.filters.flip(0), strict=True):
             v = circular_conv(gate * v, reverse(filter))
-        return v
+        return self._by_node(v)
 
     def top(self, i: int, k: int = 10) -> tuple[Tensor, Tensor]:
         """Return the k nodes that act most on node i and their strength, the mean of ``|A[i, j]|`` over channels."""
@@ -63,5 +65,8 @@ class SurrogateAttention:
         if not 0 <= node < self.num_nodes:
             raise ValueError(f"node {node} is not one of the graph's {self.num_nodes} nodes (0 to {self.num_nodes - 1})")
         unit = torch.zeros_like(self.gates[0])
-        unit[:, node] = 1.0
+        unit[:, node if self.order is None else self.order == node] = 1.0
         return unit
+
+    def _by_node(self, v: Tensor) -> Tensor:
+        return v if self.order is None else v[:, torch.argsort(self.order)]

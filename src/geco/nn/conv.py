@@ -134,13 +134,13 @@ class GECOConv(nn.Module):
 
     @torch.no_grad()
     def attention(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, order: Tensor | None = None
+        self, x: Tensor, edge_index: Tensor | Graph, edge_weight: Tensor | None = None, order: Tensor | None = None
     ) -> SurrogateAttention:
-        """Return the layer's surrogate attention on one graph, nodes in ring order, in factors."""
+        """Return the layer's surrogate attention on one graph, in factors; in evaluation mode, as everything that explains."""
         g = self.graph(x, edge_index, None, edge_weight, order)
         h = torch.cat([x, self.local.neighbours(x, g.adj)], 1)
-        gates = self.context.projection(self.norm(g.rings.arrange(h)).to(self.norm.weight.dtype))
-        return SurrogateAttention(gates.t().view(self.order + 1, -1, len(x))[:-1], self.context.filter(len(x)))
+        gates = self.context.projection(self.norm(g.rings.arrange(h))).t().view(self.order + 1, -1, len(x))[:-1]
+        return SurrogateAttention(gates, self.context.filter(len(x)), g.rings.order)
 
     def attention_row(self, i: int, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return how every node acts on node i, per channel, ``(D, N)``, in O(N log N)."""

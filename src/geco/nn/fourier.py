@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -73,8 +74,9 @@ class FourierRings:
         """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
         mix, phi = filters
         spectra = [mix]
+        padded = phi if self.groups[0].places is None else torch.nn.functional.pad(phi, (0, 1))
         for group in self.groups:
-            rows = phi if group.places is None else _columns(phi, group.places)
+            rows = padded if group.places is None else padded.index_select(1, group.places)
             spectrum = torch.fft.rfft(rows.reshape(phi.shape[0], -1, group.length))
             spectra.append(torch.view_as_real(spectrum).flatten(1))
         return tuple(spectra)
@@ -87,7 +89,7 @@ class FourierRings:
         parts = [part - c for part, c in zip(parts, centre, strict=True)]
         out, kept = parts[0].new_empty(self.num_nodes, mix.shape[1]), []
         for chunk in self._chunks(mix.shape[1]):
-            z = _project(parts, weight[:, chunk], bias[:, chunk])
+            z = self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
             if self.keep:
                 kept.append(z)
             results = []
@@ -116,8 +118,8 @@ class FourierRings:
         dweight, dbias, dmix = torch.empty_like(weight), torch.empty_like(bias), torch.zeros_like(mix)
         dfeatures = [torch.zeros_like(feature) for feature in features]
         for n, chunk in enumerate(self._chunks(mix.shape[1])):
-            z = kept[n] if kept else _project(parts, weight[:, chunk], bias[:, chunk])
-            top = grad[:, chunk].t().contiguous().unsqueeze(0)  # (1, C, N)
+            z = kept[n] if kept else self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
+            top = self._pad(grad[:, chunk].t().contiguous().unsqueeze(0))  # (1, C, N)
             pieces = []
             for group, feature, dfeature in zip(self.groups, features, dfeatures, strict=True):
                 filters = _filters(mix[:, chunk], feature, group)
@@ -149,8 +151,13 @@ class FourierRings:
 
     def _chunks(self, channels: int) -> list[slice]:
         width = sum(g.length * (1 if g.nodes is None else g.nodes.numel() // g.width) for g in self.groups)
-        step = max(1, min(channels, CHUNK // width))
-        return [slice(i, min(i + step, channels)) for i in range(0, channels, step)]
+        count = -(-channels // max(1, min(channels, CHUNK // width)))
+        edges = [channels * i // count for i in range(count + 1)]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def _pad(self, z: Tensor) -> Tensor:
+        """Append the zero that places beyond a ring's end point at, where there are such places."""
+        return z if self.back is None else torch.nn.functional.pad(z, (0, 1))
 
     def _join(self, pieces: list[Tensor]) -> Tensor:
         """Bring the groups' results, each ``(C, G, W)``, back into the order of the rows, ``(C, N)``."""
@@ -211,14 +218,10 @@ def _project(parts: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _pick(z: Tensor, group: Group) -> Tensor:
-    """Lay rows of nodes out on the group's rings, ``(K + 1, C, N)`` to ``(K + 1, C, G, W)``, zero beyond a ring's end."""
+    """Lay padded rows of nodes out on the group's rings, ``(K + 1, C, N + 1)`` to ``(K + 1, C, G, W)``."""
     if group.nodes is None:
         return z.unsqueeze(2)
-    return _columns(z.flatten(0, 1), group.nodes).view(*z.shape[:2], -1, group.width)
-
-
-def _columns(rows: Tensor, index: Tensor) -> Tensor:
-    return torch.nn.functional.pad(rows, (0, 1)).index_select(1, index)
+    return z.index_select(2, group.nodes).view(*z.shape[:2], -1, group.width)
 
 
 def _transform_length(size: int, ring: int) -> int:

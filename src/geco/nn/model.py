@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.dense import Linear
 
 from geco.nn.adjacency import Norm
+from geco.nn.attention import SurrogateAttention
 from geco.nn.conv import GECOLayer
 from geco.nn.graph import Graph, check_features
 from geco.nn.permutation import shuffled
@@ -131,6 +132,24 @@ class GECO(nn.Module):
     ) -> Tensor:
         """Return the output under ``count`` seeded orders, ``(S, N, out_channels)``: its spread is what order adds."""
         return self._orders(x, self._graph(x, edge_index, batch, edge_weight), graph_id, count)
+
+    @torch.no_grad()
+    def attention(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, *, layer: int = 0
+    ) -> SurrogateAttention:
+        """Return a layer's surrogate attention on one graph; ``.top(i)`` names the nodes that act most on node i.
+
+        Under ``dynamic`` this is the first of the orders that evaluation averages over. Puts the model into evaluation mode.
+        """
+        self.eval()
+        g = self._graph(x, edge_index, None, edge_weight)
+        graphs = self._rings(g, None, -1 if self.permutation == "dynamic" else 0)
+        chosen = self.layers[layer]
+        assert isinstance(chosen, GECOLayer)
+        h = self.encoder(x)
+        for before, ring in zip(self.layers[:layer], graphs, strict=False):
+            h = before(h, ring)
+        return chosen.conv.attention(h, graphs[layer])
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _graph(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None) -> Graph:

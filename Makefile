@@ -1,0 +1,37 @@
+# Every install goes through constraints.txt. Override with, say: make test PYTHON=python3.12 VENV=/tmp/venv
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench clean
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.installed-demo  ## train on scikit-learn's digits and print the score, under a minute
+	$(BIN)/python examples/digits.py
+
+test: $(VENV)/.installed-test  ## run the tests, without those marked slow, real or dist
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev  ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev  ## check types
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-demo  ## time and weigh a training step against the plain composition
+	$(BIN)/python -m geco.studies.step
+
+clean:  ## remove caches and build output (the virtual environment stays)
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[$*]"
+	@touch $@

@@ -1,0 +1,119 @@
+"""One training step side by side: our layer, the plain composition, fused attention, GPS and SGFormer.
+
+``python -m geco.studies.step`` prints, for each graph, time of a forward pass without gradients and of forward+backward,
+bytes held between them, and peak memory of a step above its inputs, each beside that of our layer in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from geco.studies.contenders import CONTENDERS, QUADRATIC, make, random_graph, real_graph
+from geco.studies.measure import best_of, held_bytes, print_table, reset_peak, resident, write_json
+
+NODES = [1024, 2048, 16384, 32768, 131072, 169343]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the study from the command line."""
+    options = parse(arguments)
+    warnings.filterwarnings("ignore", message="Sparse")  # torch's notices about CSR, from the plain composition
+    results = []
+    for label, edges, nodes in graphs(options):
+        names = [n for n in options.models if nodes <= QUADRATIC.get(n, nodes)]
+        rows = [measure(name, edges, nodes, options) for name in names]
+        results += [{"graph": label, "nodes": nodes, "edges": edges.shape[1], **row} for row in rows]
+        show(label, edges, nodes, rows)
+        sys.stdout.flush()
+    write_json(options.json, "python -m geco.studies.step " + " ".join(sys.argv[1:]), results)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m geco.studies.step", description=__doc__)
+    parser.add_argument("--nodes", type=int, nargs="*", default=NODES, help="sizes of Erdős–Rényi graphs of average degree 10")
+    parser.add_argument("--real", nargs="*", default=["flickr", "arxiv"], choices=["flickr", "arxiv"], help="real structures")
+    parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of the real structures")
+    parser.add_argument("--models", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS), metavar="MODEL")
+    parser.add_argument("--channels", type=int, default=108)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write the results here")
+    return parser.parse_args(arguments)
+
+
+def graphs(options: argparse.Namespace) -> list[tuple[str, Tensor, int]]:
+    """Return label, edges and number of nodes of each graph asked for and present."""
+    found = [(f"random, {n:,} nodes", random_graph(n), n) for n in options.nodes]
+    for name in options.real if options.data_dir else []:
+        graph = real_graph(name, Path(options.data_dir))
+        if graph is not None:
+            found.append((f"{name}, {graph[1]:,} nodes", *graph))
+    return found
+
+
+def measure(name: str, edges: Tensor, nodes: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Return one contender's row: seconds and bytes."""
+    contender = make(name, edges, nodes, options.channels)
+    x, top = torch.randn(nodes, options.channels, requires_grad=True), torch.randn(nodes, options.channels)
+
+    def step() -> None:
+        for t in (x, *contender.module.parameters()):
+            t.grad = None
+        contender.step(x).backward(top)
+
+    def infer() -> None:
+        with torch.no_grad():
+            contender.step(x)
+
+    row = {"model": name, "inference": best_of(infer, options.repeats), "step": best_of(step, options.repeats)}
+    row["held"] = held_bytes(lambda: contender.step(x), [x, edges, *contender.module.parameters(), *contender.module.buffers()])
+    row["peak"] = peak(name, edges, nodes, options.channels)
+    return row
+
+
+def peak(name: str, edges: Tensor, nodes: int, channels: int) -> int | None:
+    """Return the peak memory of a step above its inputs, in a process of its own."""
+    if sys.platform != "linux":
+        return None
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_peak, (name, edges.numpy(), nodes, channels))
+
+
+def _peak(name: str, edges: Any, nodes: int, channels: int) -> int:
+    warnings.filterwarnings("ignore", message="Sparse")
+    contender = make(name, torch.from_numpy(edges), nodes, channels)
+    x, top = torch.randn(nodes, channels, requires_grad=True), torch.randn(nodes, channels)
+    contender.step(x).backward(top)  # adjacency and plans are built once, not at every step
+    for t in (x, *contender.module.parameters()):
+        t.grad = None
+    before = resident("VmRSS")
+    reset_peak()
+    contender.step(x).backward(top)
+    return resident() - before
+
+
+def show(label: str, edges: Tensor, nodes: int, rows: list[dict[str, Any]]) -> None:
+    """Print one graph's table; ratios are to the first contender."""
+    print(f"\n{label}, {edges.shape[1]:,} edges")
+    first = rows[0]
+    table = [["model", "inference", "ratio", "forward+backward", "ratio", "held MB", "ratio", "peak MB"]]
+    for row in rows:
+        table.append([
+            row["model"], f"{1e3 * row['inference']:.1f} ms", f"{row['inference'] / first['inference']:.2f}",
+            f"{1e3 * row['step']:.1f} ms", f"{row['step'] / first['step']:.2f}", f"{row['held'] / 1e6:.1f}",
+            f"{row['held'] / first['held']:.2f}", "" if row["peak"] is None else f"{row['peak'] / 1e6:.0f}",
+        ])  # fmt: skip
+    print_table(table)
+
+
+if __name__ == "__main__":
+    main()
