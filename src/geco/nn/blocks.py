@@ -27,7 +27,7 @@ __all__ = ["FeedForward", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
 
 Ring = Literal["exact", "fast"]
 Memory = Literal["auto", "keep", "lean"]
-KEPT_BYTES = 128 * 2**20  # gates of one layer that "auto" holds for backward; more than that is recomputed
+KEPT_BYTES = 32 * 2**20  # gates of one layer that "auto" holds for backward; more than that is recomputed
 
 
 class LocalPropagation(nn.Module):

@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.step", description=__doc__)
-    parser.add_argument("--nodes", type=int, nargs="*", default=NODES, help="sizes of Erdős–Rényi graphs of average degree 10")
+    parser.add_argument("--nodes", type=int, nargs="*", default=NODES, help="sizes of random graphs of average degree 10")
     parser.add_argument("--real", nargs="*", default=["flickr", "arxiv"], choices=["flickr", "arxiv"], help="real structures")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of the real structures")
     parser.add_argument("--models", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS), metavar="MODEL")

@@ -1,0 +1,39 @@
+"""Rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import torch
+
+SOURCE = Path(__file__).parent.parent / "src" / "geco"
+
+
+def test_nn_imports_nothing_else_of_the_package() -> None:
+    for path in (SOURCE / "nn").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert not name.startswith("geco") or name.startswith("geco.nn"), f"{path.name} imports {name}"
+
+
+def test_no_pickle_is_read() -> None:
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "pickle" not in text.replace("No pickle", "").replace("no pickle", ""), path
+        assert "torch.load(" not in text, path
+
+
+def test_public_surface() -> None:
+    import geco
+    import geco.nn
+    from geco.nn.functional import circular_conv
+    from geco.nn.reference import surrogate_attention
+
+    assert geco.GECO is geco.nn.GECO
+    for name in ("LocalPropagation", "GlobalContext", "GECOConv", "GECOLayer"):
+        assert issubclass(getattr(geco.nn, name), torch.nn.Module)
+    assert callable(circular_conv)
+    assert callable(surrogate_attention)
