@@ -1,7 +1,7 @@
-"""Amazon-photo with two GECO layers, three seeds: python examples/amazon_photo.py --data-dir DIR (holding amazon-photo/)."""
+"""Amazon-photo with two GECO layers, three seeds: python examples/amazon_photo.py [DIR] (default: GECO_DATA)."""
 
-import argparse
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +16,10 @@ from geco.nn import GECOLayer
 
 def load(folder: Path) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
     raw, split = np.load(folder / "graph.npz"), np.load(folder / "split.npz")
-    x, adj = (
-        csr_matrix(tuple(raw[f"{k}_{a}"] for a in ("data", "indices", "indptr")), raw[f"{k}_shape"]) for k in ("attr", "adj")
-    )
+    x = csr_matrix((raw["attr_data"], raw["attr_indices"], raw["attr_indptr"]), raw["attr_shape"]).toarray()
+    adj = csr_matrix((raw["adj_data"], raw["adj_indices"], raw["adj_indptr"]), raw["adj_shape"])
     edges = to_undirected(torch.tensor(np.stack(adj.nonzero()), dtype=torch.long))
-    return (
-        torch.tensor(x.toarray()).float(),
-        edges,
-        torch.tensor(raw["labels"]).long(),
-        {k: torch.tensor(split[k]) for k in split},
-    )
+    return torch.tensor(x).float(), edges, torch.tensor(raw["labels"]).long(), {k: torch.tensor(split[k]) for k in split}
 
 
 class Net(nn.Module):
@@ -59,8 +53,6 @@ def run(seed: int, epochs: int, data: tuple[Tensor, Tensor, Tensor, dict[str, Te
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA", "."))
-    args = parser.parse_args()
-    scores = [run(seed, 150, load(Path(args.data_dir) / "amazon-photo")) for seed in range(3)]
+    photo = load(Path((sys.argv[1:] or [os.environ.get("GECO_DATA", ".")])[0]) / "amazon-photo")
+    scores = [run(seed, 150, photo) for seed in range(3)]
     print(f"amazon-photo test accuracy: {np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f} % over {len(scores)} seeds")
