@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import settings
@@ -17,14 +14,6 @@ settings.load_profile("default")
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
-
-
-@pytest.fixture(scope="session")
-def data_dir() -> Path:
-    folder = os.environ.get("GECO_DATA")
-    if not folder:
-        pytest.skip("set GECO_DATA to the folder of the real data sets")
-    return Path(folder)
 
 
 def relative_error(found: Tensor, wanted: Tensor) -> float:

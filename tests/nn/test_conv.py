@@ -352,6 +352,12 @@ def test_refuses_options(options: dict[str, object], word: str) -> None:
         GECOConv(**{"channels": D, **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("options", [{"channels": -1}, {"channels": 8, "ffn_ratio": -1.0}])
+def test_layer_refuses_widths(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="channels must be at least 1 and ffn_ratio above 0"):
+        GECOLayer(**options)  # type: ignore[arg-type]
+
+
 def test_refuses_dropout_of_one() -> None:
     with pytest.raises(ValueError, match="dropout"):
         GECOLayer(D, dropout=1.0)

@@ -103,7 +103,7 @@ def test_fast_ring_is_the_ring_of_the_next_fast_length(n: int) -> None:
     assert relative_error(context(h), global_context(rows, context.filter(around))[:n]) < 1e-10
 
 
-def test_both_plans_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_plans_are_used() -> None:
     context = GlobalContext(D, D)
     assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
     assert type(context._plan((SHORTEST - 1,), torch.randn(1))[0]).__name__ == "FourierRings"

@@ -191,6 +191,8 @@ class GECOLayer(nn.Module):
         super().__init__()
         if not 0.0 <= dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
+        if channels < 1 or ffn_ratio <= 0:
+            raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
         self.conv = GECOConv(channels, order, norm, **conv_kwargs)
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
         self.norm1, self.norm2 = _block_norm(block_norm, channels), _block_norm(block_norm, channels)

@@ -148,7 +148,7 @@ class _Propagate(torch.autograd.Function):
 def segment_matmul(crow: Tensor, col: Tensor, value: Tensor, x: Tensor) -> Tensor:
     """Multiply a CSR matrix with dense rows, ``(N, N) @ (N, D) -> (N, D)``.
 
-    Read as a weighted bag of rows per node: on CPU this kernel is about twice as fast as the CSR product, and unlike
+    Read as a weighted bag of rows per node: on CPU this kernel was faster than the CSR product, and unlike
     that one it also exists on CUDA in the same form. Indices must be in range (see `Adjacency`).
     """
     if col.numel() == 0:

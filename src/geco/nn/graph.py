@@ -18,7 +18,7 @@ __all__ = ["Graph", "check_features", "graph"]
 
 @dataclass(frozen=True)
 class Graph:
-    """Checked graphs: their normalised adjacency (None if a layer reads the edges itself) and their rings."""
+    """Checked graphs: their normalised adjacency and their rings."""
 
     adj: Adjacency
     rings: Segments
