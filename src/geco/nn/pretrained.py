@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
-__all__ = ["load_pretrained", "save_pretrained"]
+__all__ = ["load_pretrained", "save_pretrained", "write_whole"]
 
 FORMAT = 1
 M = TypeVar("M", bound=nn.Module)
@@ -25,8 +25,8 @@ def save_pretrained(model: nn.Module, config: dict[str, Any], folder: Path) -> N
         raise ValueError(f"this model's options cannot be written as JSON ({error}); name act and norms by strings") from error
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "model.safetensors", save(weights))
-    _write(folder / "config.json", text.encode())
+    write_whole(folder / "model.safetensors", save(weights))
+    write_whole(folder / "config.json", text.encode())
 
 
 def load_pretrained(cls: type[M], folder: Path) -> M:
@@ -65,7 +65,7 @@ def _read_config(cls: type[nn.Module], path: Path) -> dict[str, Any]:
     return config
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write next to the target, flush to disk, then move into place."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import to_dense_batch
 
+from geco.console import print_table
 from geco.nn import GECOConv
-from geco.studies.measure import best_of, print_table, write_json
+from geco.studies.measure import best_of, write_json
 
 
 class PaddedAttention(nn.Module):

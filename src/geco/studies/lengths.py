@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import torch
 
+from geco.console import print_table
 from geco.nn.functional import fast_length
-from geco.studies.measure import best_of, print_table
+from geco.studies.measure import best_of
 
 PRIMES = [13, 17, 31, 61, 127, 251, 509, 1021, 4093]
 GRAPHS = {"Flickr": 89250, "ogbn-arxiv": 169343, "Reddit": 232965, "Yelp": 716847}

@@ -7,20 +7,21 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["best_of", "environment", "held_bytes", "print_table", "reset_peak", "resident", "write_json"]
+__all__ = ["best_of", "environment", "held_bytes", "reset_peak", "resident", "write_json"]
 
 
-def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0) -> float:
+def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: bool = True) -> float:
     """Return the best time of ``run`` in seconds after one warm-up, stopping early once ``limit`` seconds have passed."""
     start = time.perf_counter()
-    run()
+    if warm:
+        run()
     times: list[float] = []
     while len(times) < repeats and (not times or time.perf_counter() - start < limit):
         begin = time.perf_counter()
@@ -80,17 +81,6 @@ def environment() -> dict[str, Any]:
         "commit": commit,
         "date": time.strftime("%Y-%m-%d"),
     }
-
-
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows with columns aligned, the first row as a heading."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for n, row in enumerate(rows):
-        print(
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        )
-        if n == 0:
-            print("  ".join("-" * w for w in widths))
 
 
 def write_json(path: Path | None, command: str, results: object) -> None:

@@ -10,9 +10,10 @@ from unittest import mock
 
 import torch
 
+from geco.console import print_table
 from geco.nn import smooth
 from geco.studies.contenders import make, random_graph
-from geco.studies.measure import best_of, print_table
+from geco.studies.measure import best_of
 
 NODES = [1024, 1031, 2048, 4096, 4099, 8192, 16384, 65536]
 

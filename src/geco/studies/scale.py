@@ -1,6 +1,8 @@
-"""How a step grows with the graph: ``python -m geco.studies.scale`` doubles N and prints time, growth and peak resident memory.
+"""How a step grows with the graph: ``python -m geco.studies.scale`` prints what doubling N costs, and peak resident memory.
 
-Erdős–Rényi graphs of average degree 10, each size in a process of its own. ``--nodes 4194304`` is the largest of the paper.
+Erdős–Rényi graphs of average degree 10. The two sizes of a doubling take turns in one process, step by step, and each keeps its
+best time: a shared machine's speed changes by half within minutes, which would otherwise fall on one size alone. Memory is
+that of a process of its own. ``--nodes 4194304`` alone gives one size.
 Processes keep the memory they free (`KEEP_PAGES`): otherwise every large tensor of every step is paged in anew, and that is
 what is measured.
 """
@@ -8,17 +10,21 @@ what is measured.
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
+from geco.console import print_table
 from geco.studies.contenders import CONTENDERS, make, random_graph
-from geco.studies.measure import best_of, print_table, resident, write_json
+from geco.studies.measure import best_of, resident, write_json
 
+T = TypeVar("T")
 # glibc: take large blocks from the heap, and keep the heap.
 KEEP_PAGES = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
 
@@ -34,25 +40,54 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for name, value in KEEP_PAGES.items():  # read by the processes started from here on
         os.environ.setdefault(name, value)
-    rows, results = [["nodes", "edges", "forward+backward", "growth", "peak resident"]], []
-    before = None
-    for nodes in options.nodes:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            row = pool.apply(measure, (options.model, nodes, options.channels, options.repeats))
-        growth = "" if before is None else f"{row['step'] / before:.2f}"
-        before = row["step"]
-        rows.append([f"{nodes:,}", f"{row['edges']:,}", f"{row['step']:.2f} s", growth, f"{row['peak'] / 2**30:.2f} GiB"])
-        results.append(row)
+    sizes, results = options.nodes, []
+    for before, nodes in zip([None, *sizes], sizes, strict=False):
+        peak = _apart(peak_of, options.model, nodes, options.channels)
+        times = _apart(turns, options.model, [n for n in (before, nodes) if n], options.channels, options.repeats)
+        growth = times[-1] / times[0] if before else None
+        results.append({"model": options.model, "nodes": nodes, "step": times[-1], "growth": growth, "peak": peak})
         print(f"{nodes:,} nodes done", file=sys.stderr)
     print(f"{options.model}, {options.channels} channels, {torch.get_num_threads()} threads")
-    print_table(rows)
+    print_table(table(results))
     write_json(options.json, "python -m geco.studies.scale " + " ".join(sys.argv[1:]), results)
 
 
-def measure(name: str, nodes: int, channels: int, repeats: int) -> dict[str, Any]:
-    """Return the best time of a step and the peak resident memory of the whole process, graph and features included."""
-    edges = random_graph(nodes)
-    contender = make(name, edges, nodes, channels)
+def table(results: list[dict[str, Any]]) -> list[list[str]]:
+    """Return the rows to print; growth is over the size before, both measured in turns."""
+    rows = [["nodes", "forward+backward", "growth", "peak resident"]]
+    for row in results:
+        growth = "" if row["growth"] is None else f"{row['growth']:.2f}"
+        rows.append([f"{row['nodes']:,}", f"{row['step']:.2f} s", growth, f"{row['peak'] / 2**30:.2f} GiB"])
+    return rows
+
+
+def _apart(run: Callable[..., T], *arguments: Any) -> T:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(run, arguments)
+
+
+def turns(name: str, sizes: list[int], channels: int, repeats: int) -> list[float]:
+    """Return the best time of a step at each size, the sizes taking turns, smaller ones oftener."""
+    steps = [make_step(name, nodes, channels) for nodes in sizes]
+    best = [math.inf] * len(sizes)
+    for _ in range(repeats + 1):  # the first round warms up
+        for i, step in enumerate(steps):
+            for _ in range(max(sizes) // sizes[i]):
+                best[i] = min(best[i], best_of(step, 1, warm=False))
+    return best
+
+
+def peak_of(name: str, nodes: int, channels: int) -> int:
+    """Return the peak resident memory of a process that makes a graph and takes two steps, graph and features included."""
+    step = make_step(name, nodes, channels)
+    step()
+    step()
+    return resident()
+
+
+def make_step(name: str, nodes: int, channels: int) -> Callable[[], None]:
+    """Return a forward and backward pass on a random graph."""
+    contender = make(name, random_graph(nodes), nodes, channels)
     x, top = torch.randn(nodes, channels, requires_grad=True), torch.randn(nodes, channels)
 
     def step() -> None:
@@ -60,13 +95,7 @@ def measure(name: str, nodes: int, channels: int, repeats: int) -> dict[str, Any
             t.grad = None
         contender.step(x).backward(top)
 
-    return {
-        "model": name,
-        "nodes": nodes,
-        "edges": edges.shape[1],
-        "step": best_of(step, repeats, limit=75),
-        "peak": resident(),
-    }
+    return step
 
 
 if __name__ == "__main__":

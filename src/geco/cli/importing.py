@@ -1,0 +1,47 @@
+"""``geco data import``: a data set of a user's own files, without code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from geco.cli.options import Flag, Folder, use_cache
+from geco.console import say
+from geco.data.own import OwnOptions, read_own, store
+from geco.errors import GecoError
+
+__all__ = ["import_files"]
+
+
+def import_files(
+    path: Annotated[Positional[Path], arg(metavar="PATH", help_behavior_hint="")],
+    /,
+    name: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None,
+    options: Annotated[OwnOptions, OmitArgPrefixes, arg(name="")] = OwnOptions(),  # noqa: B008
+    cache_dir: Folder = None,
+    dry_run: Flag = False,
+) -> None:
+    """Make a data set of your own files: show how they were understood, then keep them under a name.
+
+    Args:
+        path: a folder with nodes.csv and edges.csv, a table with a SMILES column, or an .npz, .pt or .safetensors file.
+        name: for the other commands; not needed with --dry-run.
+        options: how to read the files.
+        cache_dir: folder for prepared data; $GECO_CACHE or ~/.cache/geco if not given.
+        dry_run: only show how the files were understood.
+    """
+    from geco.cli.main import COMMANDS
+
+    use_cache(cache_dir)
+    if name is None and not dry_run:
+        raise GecoError("give the data set a name: --name NAME; or only look at the files: --dry-run")
+    dataset, schema = read_own(path, options)
+    schema.show()
+    print(f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}")
+    if name is None or dry_run:
+        say("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")
+        return
+    say(f"kept as {name} in {store(dataset, name, schema)}")
+    say("next: " + " or ".join(f"`geco {command} {name}`" for command in ("data info", "train") if command in COMMANDS))

@@ -1,0 +1,101 @@
+"""``geco data info``: what a data set holds, beside the published numbers, in the terminal and as a page."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from geco import __version__
+from geco.cli.data import check_name
+from geco.cli.options import File, Flag, Folder, Name, use_cache
+from geco.console import print_table, say
+from geco.data.registry import DATASETS
+from geco.errors import GecoError
+
+__all__ = ["histogram", "info"]
+
+SHOWN = 12  # rows of a table in the terminal; a page has all
+Rows = list[list[str]]
+Facts = list[tuple[str, str]]
+
+
+def info(
+    name: Name,
+    /,
+    data_dir: Folder = None,
+    cache_dir: Folder = None,
+    html: File = None,
+    offline: Flag = False,
+) -> None:
+    """Count what a data set holds, beside the published numbers.
+
+    Args:
+        name: of a data set, see `geco data list`.
+        data_dir: folder with data sets in their public raw layouts; $GECO_DATA if not given.
+        cache_dir: folder for prepared data and downloads; $GECO_CACHE or ~/.cache/geco if not given.
+        html: also write it all as one page to this file.
+        offline: never download.
+    """
+    use_cache(cache_dir)
+    check_name(name)
+    if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
+        raise GecoError(f"cannot write {html}: it is a folder, or its folder does not exist")
+    from geco.cli.describe import describe
+    from geco.data.load import load
+    from geco.data.statistics import bins, statistics
+
+    dataset = load(name, data_dir, offline=offline)
+    found, spec = statistics(dataset), DATASETS.get(name)
+    about, sections = describe(dataset.info, found, spec)
+    degrees = [(f"{low:,}" if low == high else f"{low:,}-{high:,}", count) for low, high, count in bins(found.degrees)]
+    _show(name, about, sections, degrees)
+    if html is not None:
+        html.write_text(_page(name, about, sections, degrees), encoding="utf-8")
+        say(f"wrote {html}")
+
+
+def histogram(items: Sequence[tuple[str, int]], width: int) -> list[str]:
+    r"""Return lines of bars for counts, each with its share.
+
+    Example:
+        >>> print(*histogram([("0", 1), ("1", 3)], 30), sep="\n")
+        0 █████▍            1   25.0 %
+        1 ████████████████  3   75.0 %
+    """
+    names = max(len(name) for name, _ in items)
+    counts = max(len(f"{count:,}") for _, count in items)
+    room = max(5, width - names - counts - 12)
+    top, total = (max(1, f(count for _, count in items)) for f in (max, sum))
+    bar = [_bar(room * count / top) if count else "" for _, count in items]
+    shares = [f"{count:>{counts},}  {100 * count / total:5.1f} %" for _, count in items]
+    return [f"{name:>{names}} {b:{room}}  {share}" for (name, _), b, share in zip(items, bar, shares, strict=True)]
+
+
+def _bar(length: float) -> str:
+    eighths = max(1, round(8 * length))
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def _show(name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees: Sequence[tuple[str, int]]) -> None:
+    """Print everything, tables cut to `SHOWN` rows."""
+    width = min(100, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80
+    print(name)
+    for label, text in about:
+        print(textwrap.fill(text, width, initial_indent=f"  {label:14}", subsequent_indent=" " * 16, break_on_hyphens=False))
+    for heading, rows in sections:
+        print(f"\n{heading}")
+        print_table(rows[: SHOWN + 1])
+        if len(rows) > SHOWN + 1:
+            print(f"and {len(rows) - SHOWN - 1} more; --html FILE shows them all")
+    print("\nNodes by degree")
+    print(*histogram(degrees, width), sep="\n")
+
+
+def _page(name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees: Sequence[tuple[str, int]]) -> str:
+    from geco.report.page import bars, facts, page, table
+
+    parts = [("", facts(about)), *((heading, table(rows)) for heading, rows in sections)]
+    parts.append(("Nodes by degree", bars(degrees, "nodes by degree")))
+    return page(name, parts, f"geco data info {name}, GECO {__version__}")

@@ -1,0 +1,155 @@
+"""``geco COMMAND ...``: finds the command, reads its flags, runs it, and turns what went wrong into one line and an exit code.
+
+Only the module of the command that was asked for is imported, so help and usage errors never wait for torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import io
+import os
+import re
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from geco import __version__
+from geco.errors import GecoError, ResourceError
+
+__all__ = ["COMMANDS", "main"]
+
+# Command: the module and function behind it, whose signature gives its flags, and what it does.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("geco.cli.train:train", "train GECO or a baseline on a data set"),
+    "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),
+    "data info": ("geco.cli.info:info", "count what a data set holds, beside the published numbers"),
+    "data prepare": ("geco.cli.data:prepare", "read data sets and compute encodings, once, into the cache"),
+    "data import": ("geco.cli.importing:import_files", "make a data set of your own files"),
+}
+GROUPS = {"data": "Data sets: list them, look at them, prepare them, import your own."}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; leave by SystemExit if it did not end well.
+
+    Args:
+        arguments: words after ``geco``; those of the process if not given.
+
+    Example:
+        >>> main(["--version"])
+        geco ...
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    before = signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without our characters shows others, not a traceback
+    try:
+        _run([word for word in words if word != "--debug"])
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, say `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        _leave("interrupted", 128 + signal.SIGINT)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        _leave(*_explain(error))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(words: list[str]) -> None:
+    if words == ["--version"]:
+        print(f"geco {__version__}")
+        return
+    for count in (2, 1):
+        command = " ".join(words[:count])
+        if command in COMMANDS:
+            return _parse(command, words[count:])()
+    plain = [word for word in words if word not in ("-h", "--help")]
+    if not plain or (len(plain) == 1 and plain[0] in GROUPS):
+        return _help(" ".join(plain))
+    raise GecoError(_unknown(plain))
+
+
+def _unknown(words: list[str]) -> str:
+    """Return what to say of words that name no command: the nearest one, or where to look."""
+    group = words[0] if words[0] in GROUPS else ""
+    asked = " ".join(words[: 2 if group else 1])
+    near = difflib.get_close_matches(" ".join(words[:2]), COMMANDS, 1, 0.7)
+    near = near or ([] if group else difflib.get_close_matches(words[0], [*GROUPS, *COMMANDS], 1, 0.6))
+    hint = f"did you mean `geco {near[0]}`?" if near else f"`geco {group}{' ' if group else ''}--help` shows them all"
+    return f"no command is called {asked!r}; {hint}"
+
+
+def _parse(command: str, words: list[str]) -> Callable[[], None]:
+    """Return the command with its flags filled in; a wrong flag becomes a GecoError of one line."""
+    import tyro
+
+    module, _, name = COMMANDS[command][0].partition(":")
+    home = importlib.import_module(module)
+    handler = getattr(home, name)
+
+    @functools.wraps(handler)
+    def later(*args: Any, **options: Any) -> Callable[[], None]:
+        return functools.partial(handler, *args, **options)
+
+    said = io.StringIO()
+    flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
+    try:
+        with contextlib.redirect_stderr(said):
+            if hasattr(home, "defaults"):  # the values that flags are put over depend on the other words
+                before = home.defaults(words)
+                return functools.partial(handler, tyro.cli(type(before), default=before, **flags))
+            run: Callable[[], None] = tyro.cli(later, **flags)
+    except SystemExit as end:
+        if not end.code:  # --help
+            raise
+        raise GecoError(_unboxed(said.getvalue())) from None
+    return run
+
+
+def _unboxed(text: str) -> str:
+    """Return the text of a drawn box without its title and frame; rules inside it become semicolons."""
+    lines = [line for line in text.splitlines() if not line.startswith(("╭", "╰"))]
+    parts = re.sub(r"─{2,}", "\0", " ".join(lines)).replace("│", " ").split("\0")
+    return "; ".join(" ".join(part.split()).rstrip(".:") for part in parts)
+
+
+def _help(group: str) -> None:
+    chosen = {name: about for name, (_, about) in COMMANDS.items() if name.startswith(group)}
+    width = max(map(len, chosen))
+    print(f"usage: geco {group or 'COMMAND'} ...\n")
+    print(GROUPS.get(group, "GECO: graph learning with global context, at any scale.") + "\n")
+    for name, about in chosen.items():
+        print(f"  geco {name:{width}}  {about}")
+    print("\n`geco COMMAND --help` shows a command's flags. Everywhere: --debug shows where an error came from.")
+    if not group:
+        print("`geco --version` shows the version. Exit codes: 0 done, 2 usage, 3 data, 6 resources, 143 terminated.")
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """Return a line and an exit code for what went wrong."""
+    if isinstance(error, ValueError):  # wrong input, by the rules of the house
+        return str(error), getattr(error, "exit_code", GecoError.exit_code)
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ResourceError.exit_code
+    if isinstance(error, MemoryError):
+        return f"out of memory {error}", ResourceError.exit_code
+    return f"{type(error).__name__}: {error}; this should not happen, --debug shows where", 1
+
+
+def _terminated(*_: object) -> NoReturn:
+    _leave("terminated", 128 + signal.SIGTERM)
+
+
+def _leave(line: str, code: int) -> NoReturn:
+    print("geco: error:", *line.split(), file=sys.stderr, flush=True)
+    raise SystemExit(code)

@@ -1,0 +1,145 @@
+"""``geco train``: from a data set's name to a score, one run folder, any number of seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from geco.console import Meter, print_table, say
+from geco.errors import GecoError
+from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, read_toml, to_toml
+
+if TYPE_CHECKING:
+    from geco.data.dataset import GraphDataset
+
+__all__ = ["TrainOptions", "defaults", "train"]
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Train a network, and print the test score at the best validation epoch."""
+
+    dataset: Annotated[str, tyro.conf.Positional] = "digits"
+    """Data set; without one, scikit-learn's digits."""
+    config: Path | None = None
+    """TOML file with settings; flags go before it."""
+    data_dir: Path | None = None
+    """Folder with raw data sets; $GECO_DATA if not given."""
+    out: Path | None = None
+    """Run folder; runs/<data set>-<model> if not given."""
+    seeds: tuple[int, ...] = (0,)
+    """One run for each."""
+    resume: Literal["never", "auto"] = "never"
+    """auto goes on with what the run folder holds, if it holds anything."""
+    dry_run: bool = False
+    """Build everything, take one step, say what it would cost, write nothing."""
+    offline: bool = False
+    """Never download."""
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+    def resolved(self, seed: int) -> Config:
+        """Return the configuration of one run."""
+        return Config(replace(self.data, name=self.dataset), self.model, self.optim, self.train, seed)
+
+
+def defaults(words: list[str]) -> TrainOptions:
+    """Return what flags are put over: the data set's own configuration, then the file given by ``--config``."""
+    parser = TrainOptions()
+    name = words[0] if words and not words[0].startswith("-") else parser.dataset
+    config = Config()
+    shipped = files("geco.configs") / f"{name}.toml"
+    if shipped.is_file():
+        config = read_toml(Path(str(shipped)), config)
+    for before, word in zip(["", *words], [*words, ""], strict=True):
+        given = word.removeprefix("--config=") if word.startswith("--config=") else word if before == "--config" else ""
+        if given:
+            config = read_toml(Path(given), config)
+    return replace(parser, dataset=name, data=config.data, model=config.model, optim=config.optim, train=config.train)
+
+
+def train(options: TrainOptions) -> None:
+    """Run the command."""
+    if not options.seeds or len(set(options.seeds)) != len(options.seeds):
+        raise GecoError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+    config = options.resolved(options.seeds[0])
+    out = options.out or Path("runs") / f"{options.dataset}-{options.model.name}"
+    dataset = _load(options)
+    print(to_toml(config))
+    if options.dry_run:
+        return _dry_run(config, dataset)
+    results = {}
+    with _signals() as stopped:
+        for seed in options.seeds:
+            results[seed] = _one(options.resolved(seed), dataset, out / f"seed-{seed}", options.resume == "auto", stopped)
+    _report(results, out, config)
+
+
+def _load(options: TrainOptions) -> GraphDataset:
+    from geco.data.encodings import encode
+    from geco.data.encodings.names import parse
+    from geco.data.load import load
+
+    dataset = load(options.dataset, options.data_dir, offline=options.offline)
+    return encode(dataset, [parse(text) for text in options.data.encodings]) if options.data.encodings else dataset
+
+
+def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]) -> dict[str, Any]:
+    from geco.train.engine import Trainer
+
+    meter = Meter(f"seed {config.seed}", config.train.epochs)
+    trainer = Trainer(config, dataset, folder, resume=resume, tell=meter.show, stop=stopped)
+    if trainer.state.epoch:
+        say(f"going on in {folder} after epoch {trainer.state.epoch}")
+    with meter:
+        return trainer.fit()
+
+
+def _dry_run(config: Config, dataset: GraphDataset) -> None:
+    from geco.train.estimate import estimate
+
+    for line in estimate(config, dataset):
+        print(line)
+
+
+def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> None:
+    metric = next(iter(results.values()))["metric"]
+    rows = [["seed", f"valid {metric}", f"test {metric}", "best epoch", "parameters"]]
+    for seed, r in results.items():
+        rows.append([str(seed), f"{r['valid']:.4f}", f"{r['test']:.4f}", str(r["epoch"]), f"{r['parameters']:,}"])
+    print_table(rows)
+    tests = [r["test"] for r in results.values()]
+    spread = f" ± {statistics.stdev(tests):.4f} (sample standard deviation)" if len(tests) > 1 else ""
+    print(
+        f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread} over {len(tests)} seeds"
+    )
+    print(f"kept in {out}")
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[Callable[[], bool]]:
+    """Turn the first interrupt into a flag that the loop asks for; a second one ends at once."""
+    seen: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+        say("stopping after this step; once more to stop at once")
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

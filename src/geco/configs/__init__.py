@@ -1,0 +1,1 @@
+"""Configurations by the name of their data set."""

@@ -1,0 +1,98 @@
+"""What people see in a terminal: one way to say a line, to print a table, to show progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+__all__ = ["Meter", "print_table", "progress", "progress_bytes", "say"]
+
+T = TypeVar("T")
+
+
+def say(line: str) -> None:
+    """Print a line about the work, beside the results on standard output."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def progress(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
+    """Yield the items and show how far it is, on a terminal only.
+
+    Example:
+        >>> list(progress([1, 2], "counting"))
+        [1, 2]
+    """
+    from tqdm import tqdm
+
+    yield from tqdm(items, label, total, unit=f" {unit}", disable=None, leave=False, mininterval=0.3)
+
+
+def progress_bytes(chunks: Iterable[bytes], label: str, total: int | None = None, start: int = 0) -> Iterator[bytes]:
+    """Yield the chunks and show how many bytes of the total are here, on a terminal only; ``start`` of them were here before.
+
+    Example:
+        >>> list(progress_bytes([b"ab", b"c"], "reading", total=3))
+        [b'ab', b'c']
+    """
+    from tqdm import tqdm
+
+    with tqdm(
+        desc=label, total=total, initial=start, unit="B", unit_scale=True, disable=None, leave=False, mininterval=0.3
+    ) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(len(chunk))
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows with columns aligned, the first row as a heading.
+
+    Example:
+        >>> print_table([["name", "size"], ["a", "10"]])
+        name  size
+        ----  ----
+        a       10
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for n, row in enumerate(rows):
+        cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        print("  ".join(cells).rstrip())
+        if n == 0:
+            print("  ".join("-" * w for w in widths))
+
+
+class Meter:
+    """Progress of a training: a bar with the newest values on a terminal, a line now and then elsewhere.
+
+    Example:
+        >>> with Meter("seed 0", total=2) as meter:
+        ...     meter.show({"epoch": 2, "loss": 0.5})
+    """
+
+    SECONDS = 15.0  # between two lines where there is no terminal
+
+    def __init__(self, label: str, total: int) -> None:
+        from tqdm import tqdm
+
+        self.label, self.total, self.last = label, total, time.monotonic()
+        self.bar = tqdm(total=total, desc=label, unit=" epoch", disable=None, leave=False)
+
+    def show(self, line: dict[str, Any]) -> None:
+        """Show the values of an evaluation; ``epoch`` says how far it is."""
+        values = "  ".join(f"{key} {value:.4f}" for key, value in line.items() if key != "epoch")
+        if not self.bar.disable:
+            self.bar.set_postfix_str(values, refresh=False)
+            self.bar.update(line["epoch"] - self.bar.n)
+        elif time.monotonic() - self.last > self.SECONDS:
+            self.last = time.monotonic()
+            say(f"{self.label}  epoch {line['epoch']}/{self.total}  {values}")
+
+    def __enter__(self) -> Meter:
+        """Start."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self.bar.close()

@@ -1,0 +1,180 @@
+"""A user's own files: the flags that say how to read them, and the schema that says how they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from geco.console import print_table
+from geco.data.dataset import Level, Target
+from geco.errors import GecoError
+
+__all__ = ["METRICS", "Column", "OwnOptions", "Role", "Schema", "refuse"]
+
+Role = Literal["id", "graph", "source", "target", "weight", "smiles", "feature", "label", "split", "ignored"]
+METRICS = {"class": "accuracy", "labels": "ap", "values": "mae"}  # unless the user names another
+
+
+@dataclass(frozen=True)
+class OwnOptions:
+    """How to read a user's files, where the usual names of columns are not used or types are guessed wrongly.
+
+    The usual names are found in any case of letters. Cells that are empty or hold a word like NA, NaN, None or null are
+    missing.
+    """
+
+    id: str | None = None
+    """Column of nodes.csv that names each node; usually id, node_id, nodeid, node, index, idx, or the first without a name."""
+    label: tuple[str, ...] = ()
+    """Columns to predict: one class, or several labels or values; usually label, labels, y, class or target."""
+    features: tuple[str, ...] = ()
+    """The only columns to use as features. Without it: all that have no other role."""
+    ignore: tuple[str, ...] = ()
+    """Columns to leave out."""
+    smiles: str | None = None
+    """Column of SMILES strings; usually smiles, smi or canonical_smiles."""
+    source: str | None = None
+    """Column of edges.csv with the node an edge leaves; usually source, src, from or u."""
+    target: str | None = None
+    """Column of edges.csv with the node an edge enters; usually target, dst, destination, to or v."""
+    weight: str | None = None
+    """Column of edges.csv with the weight of an edge; usually weight, edge_weight or w."""
+    graph: str | None = None
+    """Column that names the graph of each node and edge, where files hold many graphs; usually graph, graph_id or graphid."""
+    split: str | None = None
+    """Column that says train, valid or test (or 0, 1, 2); usually split, subset, set or partition."""
+    task: Literal["class", "labels", "values"] | None = None
+    """What the label is: one class of several, yes-or-no labels, or real values."""
+    level: Literal["node", "graph"] | None = None
+    """What has a label: nodes or graphs."""
+    directed: bool = False
+    """Keep edges as they are. Without it every edge runs both ways, and repeated edges count once."""
+    split_kind: Literal["random", "stratified", "scaffold"] = "random"
+    """How to split where the files do not say."""
+    fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    """Parts of training, validation and test where the files do not say."""
+    seed: int = 0
+    """Of the split."""
+    metric: str | None = None
+    """Name of the score. Without it: accuracy, ap or mae for class, labels or values."""
+
+
+def refuse(options: OwnOptions, names: tuple[str, ...], form: str) -> None:
+    """Refuse flags that mean nothing for a form of file."""
+    empty = OwnOptions()
+    given = [name for name in names if getattr(options, name) != getattr(empty, name)]
+    if given:
+        flag = given[0].replace("_", "-")
+        raise GecoError(f"--{flag} has no meaning for {form}; leave it out")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was understood of one column of a table, or of one array.
+
+    Args:
+        file: nodes, edges, graphs or molecules; arrays for array files.
+        name: of the column.
+        role: what it is used for.
+        type: number, category, text or the shape of an array.
+        example: its first value.
+        missing: how many values are missing.
+        categories: the values a category has, in the order of its one-hot columns.
+    """
+
+    file: str
+    name: str
+    role: Role
+    type: str
+    example: str = ""
+    missing: int = 0
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What was understood of a user's files; it reads new files of the same form in the same way.
+
+    Args:
+        form: tables (nodes and edges), molecules (SMILES) or arrays.
+        level: what has a label.
+        target: what the label is.
+        metric: name of the score.
+        names: of the classes, or of the label columns.
+        counts: members of each class, "yes" of each label, or known values.
+        directed: whether edges were kept as they are.
+        columns: every column with its role.
+        notes: what else a user should see.
+
+    Example:
+        >>> columns = (Column("nodes", "id", "id", "text", "a"), Column("nodes", "kind", "label", "category", "cat"))
+        >>> schema = Schema("tables", "node", "class", "accuracy", ("cat", "dog"), (3, 2), False, columns, ("random split",))
+        >>> schema.show()
+        column      role   type      example  missing
+        ----------  -----  --------  -------  -------
+        nodes id       id      text        a        0
+        nodes kind  label  category      cat        0
+        predicted: the class of each node, scored by accuracy
+        classes: cat 3, dog 2
+        random split
+        >>> Schema.from_json(schema.to_json()) == schema
+        True
+    """
+
+    form: Literal["tables", "molecules", "arrays"]
+    level: Level
+    target: Target
+    metric: str
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    directed: bool
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+
+    def select(self, file: str, role: Role) -> list[Column]:
+        """Return the columns of a file that have a role."""
+        return [column for column in self.columns if column.file == file and column.role == role]
+
+    def show(self, most: int = 30) -> None:
+        """Print it; of many columns of the same role and type only the first and the number."""
+        print_table([["column", "role", "type", "example", "missing"], *self._rows(most)])
+        what = {"class": "the class", "labels": "yes-or-no labels", "values": "values"}[self.target]
+        print(f"predicted: {what} of each {self.level}, scored by {self.metric}")
+        known = {"class": "classes", "labels": "labels (how many yes)", "values": "values (how many known)"}[self.target]
+        pairs = [f"{name} {count:,}" for name, count in zip(self.names, self.counts, strict=True)]
+        print(f"{known}: {', '.join(pairs[:most])}{f' and {len(pairs) - most} more' if len(pairs) > most else ''}")
+        for note in self.notes:
+            print(note)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain types."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Schema:
+        """Undo `to_json`."""
+        columns = tuple(Column(**_tuples(column)) for column in found["columns"])
+        return cls(**{**_tuples(found), "columns": columns})
+
+    def _rows(self, most: int) -> list[list[str]]:
+        shown: list[list[str]] = []
+        for column in self.columns:
+            kind = (
+                f"{column.type} ({len(column.categories)} values)"
+                if column.categories and column.role == "feature"
+                else column.type
+            )
+            row = [f"{column.file} {column.name}", column.role, kind, column.example[:24], f"{column.missing:,}"]
+            alike = [number for number, other in enumerate(shown) if other[1:3] == row[1:3]]
+            if len(self.columns) <= most or len(alike) < 3:
+                shown.append(row)
+            else:  # the last of three rows stands for all further ones
+                last = shown[alike[-1]]
+                count = int(last[0].split()[1]) + 1 if last[0].startswith("and ") else 2
+                shown[alike[-1]] = [f"and {count} more", *row[1:3], "", f"{int(last[4].replace(',', '')) + column.missing:,}"]
+        return shown
+
+
+def _tuples(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}

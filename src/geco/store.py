@@ -1,0 +1,112 @@
+"""Arrays and facts as a folder on disk: ``data.safetensors`` and ``manifest.json`` with its size and sha256.
+
+A folder is written beside its place and moved there by one rename after everything in it is on disk, so it is whole or not
+there; reading checks the sum, so it is sound or refused. Prepared data, imported data and checkpoints are such folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from geco.errors import ResourceError
+
+__all__ = ["Entry", "read_entry", "sha256", "sweep", "write_entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Arrays by name, and what they are in JSON's types."""
+
+    arrays: dict[str, Tensor]
+    about: dict[str, Any]
+
+
+def write_entry(path: Path, entry: Entry) -> None:
+    """Write an entry in place of the one there is, if any; a full disk raises ResourceError and leaves that one.
+
+    Example:
+        >>> import tempfile, torch
+        >>> path = Path(tempfile.mkdtemp()) / "ones"
+        >>> write_entry(path, Entry({"x": torch.ones(2)}, {"made": "today"}))
+        >>> read_entry(path).about
+        {'made': 'today'}
+    """
+    part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        with _disk_errors(path.parent, sum(a.nbytes for a in entry.arrays.values())):
+            data, manifest = part / "data.safetensors", part / "manifest.json"
+            save_file({name: array.contiguous() for name, array in entry.arrays.items()}, data)
+            facts = {"about": entry.about, "size": data.stat().st_size, "sha256": sha256(data)}
+            manifest.write_text(json.dumps(facts, indent=2), encoding="utf-8")
+            for file in (data, manifest, part):
+                _flush(file)
+            part.chmod(0o755)
+            if path.exists():
+                os.replace(path, part.with_name(part.name.replace(".part", ".old.part")))
+            os.replace(part, path)
+            _flush(path.parent)
+    finally:
+        sweep(path)
+
+
+def read_entry(path: Path) -> Entry:
+    """Return a sound entry, or raise ValueError saying what is wrong with it."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        data = path / "data.safetensors"
+        if data.stat().st_size != manifest["size"] or sha256(data) != manifest["sha256"]:
+            raise ValueError("its data does not have the size and checksum of its manifest")
+        with safe_open(data, "pt") as file:
+            return Entry({name: file.get_tensor(name) for name in file.keys()}, manifest["about"])  # noqa: SIM118
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise ValueError(f"{path} is damaged ({error})") from error
+
+
+def sweep(path: Path) -> None:
+    """Remove what killed processes left beside an entry; nobody else may be writing it."""
+    for old in path.parent.glob(f".{path.name}.*.part"):
+        shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """Return a file's sha256 in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def _disk_errors(folder: Path, size: int) -> Iterator[None]:
+    """Say what a full disk needs; safetensors reports it as its own error."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (number is None and "os error" in str(error).lower()):
+            free = shutil.disk_usage(folder).free
+            raise ResourceError(
+                f"could not write {size / 2**20:.1f} MiB to {folder}: {error} ({free / 2**20:.0f} MiB free on the disk); "
+                "free some space or choose another folder. Nothing that was there is changed"
+            ) from error
+        raise
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

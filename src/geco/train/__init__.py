@@ -1,0 +1,1 @@
+"""Training: configuration, tasks, metrics, the loop, checkpoints and run folders."""

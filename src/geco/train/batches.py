@@ -1,0 +1,106 @@
+"""One graph or many, served alike: steps to train on, and outputs beside targets to score.
+
+Shapes: N nodes, B graphs of a batch, T targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
+
+from geco.data.dataset import GraphDataset
+from geco.data.loaders import FullGraphLoader, GraphLoader
+from geco.errors import DataError
+from geco.train.config import Config
+from geco.train.tasks import chosen, target
+
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "Scored", "serve"]
+
+Scored = tuple[Tensor, Tensor]  # outputs and targets of the rows that count
+
+
+class Batches(Protocol):
+    """What the engine needs of the data."""
+
+    steps: int
+
+    def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
+        """Yield the epoch's batches from the given one on, with the mask of the nodes that count, if not all do."""
+        ...
+
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+        """Return outputs and targets of parts of the split, without gradients."""
+        ...
+
+
+class OneGraph:
+    """The whole graph at every step; the split is over its nodes."""
+
+    steps = 1
+
+    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
+        self.info, data = dataset.info, FullGraphLoader(dataset, config.data.split).graph
+        if config.data.undirected and "edge_weight" not in data and "edge_attr" not in data:
+            data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+        self.data = data.to(device)
+        self.masks = {"train": data.train_mask, "valid": data.val_mask, "test": data.test_mask}
+
+    def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
+        """Yield the graph once."""
+        if start == 0:
+            yield self.data, self.masks["train"]
+
+    @torch.no_grad()
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+        """Return what one pass gives for every part."""
+        output, wanted = model(self.data).float(), target(self.data, self.info)
+        return {part: chosen(output, wanted, self.masks[part], self.info) for part in parts}
+
+
+class ManyGraphs:
+    """Batches of graphs; the split is over graphs."""
+
+    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
+        self.info, self.device, split = dataset.info, device, dataset.split(config.data.split)
+        self.loaders = {}
+        for part in ("train", "valid", "test"):
+            training = part == "train"
+            self.loaders[part] = GraphLoader(
+                dataset, getattr(split, part), config.data.batch_size, config.seed, shuffle=training,
+                group_by_size=config.data.group_by_size, workers=config.data.workers if training else 0,
+            )  # fmt: skip
+        self.steps = len(self.loaders["train"])
+
+    def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
+        """Yield the epoch's batches."""
+        for batch in self.loaders["train"].epoch(epoch, start):
+            yield batch.to(self.device), None
+
+    @torch.no_grad()
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+        """Return what a pass over each part gives."""
+        found = {}
+        for part in parts:
+            rows = []
+            for batch in self.loaders[part].epoch(0):
+                data = batch.to(self.device)
+                rows.append(chosen(model(data).float(), target(data, self.info), None, self.info))
+            found[part] = (torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows]))
+        return found
+
+
+def serve(dataset: GraphDataset, config: Config, device: torch.device) -> Batches:
+    """Return the data as the engine wants it."""
+    if dataset.num_splits == 0:
+        raise DataError(f"{dataset.info.name} has no split into training, validation and test; import it with one")
+    split = dataset.split(config.data.split)
+    for part in ("train", "valid", "test"):
+        if getattr(split, part).numel() == 0:
+            raise DataError(f"{dataset.info.name}: split {config.data.split} has no {part} part")
+    one = len(dataset) == 1 and dataset.info.level == "node"
+    return OneGraph(dataset, config, device) if one else ManyGraphs(dataset, config, device)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from geco import __version__
+from geco.cli import main as module
+from geco.cli.main import COMMANDS, GROUPS, main
+from geco.data.registry import DATASETS
+from geco.errors import DataError, ResourceError
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "geco", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Exit code and the one line of an error."""
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("geco: error: ")
+    assert isinstance(end.value.code, int)
+    return end.value.code, lines[0]
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["data"], ["data", "--help"], ["data", "list"], ["data", "list", "--help"]])
+def test_quick_commands_do_not_load_torch(words: list[str], tmp_path: Path) -> None:
+    code = (
+        "import sys; from geco.cli.main import main\n"
+        f"try: main({words!r})\nexcept SystemExit as end: assert not end.code\n"
+        "assert not {'torch', 'scipy', 'pandas'} & set(sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "GECO_CACHE": str(tmp_path)}
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    main([])
+    everything = capsys.readouterr().out
+    assert all(f"geco {name} " in everything and about in everything for name, (_, about) in COMMANDS.items())
+    for group in GROUPS:
+        main([group, "-h"])
+        assert all(
+            f"geco {name} " in capsys.readouterr().out for name in [name for name in COMMANDS if name.startswith(group)][:1]
+        )
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--version"])
+    assert capsys.readouterr().out == f"geco {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("dta list", "did you mean `geco data list`?"),
+        ("data inof cora", "did you mean `geco data info`?"),
+        ("dta zzz", "did you mean `geco data`?"),
+        ("trian cora --seeds 0", "did you mean `geco train`?"),
+        ("zzz", "`geco --help` shows them all"),
+        ("data zzz", "`geco data --help` shows them all"),
+        ("data list --cache-dri x", "--cache-dir"),
+        ("data list surplus", "surplus"),
+        ("data info", "NAME"),
+        ("data info cora --html", "--html"),
+        ("data prepare cora --workers many", "'many'"),
+        ("data prepare cora --workers -1", "-1"),
+        ("data prepare cora --encodings lappe", "did you mean lap-pe?"),
+        ("data prepare cora --encodings lap-pe:x", "got 'lap-pe:x'"),
+        ("data prepare", "name at least one data set"),
+    ],
+)
+def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+    code, line = failed(capsys, *words.split())
+    assert code == 2
+    assert said in line
+    assert not set(line) & set("│─╭╰")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (DataError("the file\n is bad"), 3, "the file is bad"),
+        (ResourceError("disk full"), 6, "disk full"),
+        (ValueError("order must be 1 or more"), 2, "order must be 1 or more"),
+        (PermissionError(13, "Permission denied", "/x"), 6, "Permission denied: /x"),
+        (MemoryError(), 6, "out of memory"),
+        (KeyError("x"), 1, "KeyError: 'x'; this should not happen, --debug shows where"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_have_their_codes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module, "_run", fail)
+    assert failed(capsys, "any") == (code, f"geco: error: {said}")
+
+
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["data", "info", "cora", "--html", str(tmp_path), "--debug"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["info", "prepare"])
+def test_a_name_that_is_not_known_is_a_data_error(command: str, tmp_path: Path) -> None:
+    found = run("data", command, "coar", GECO_CACHE=str(tmp_path))
+    assert (found.returncode, found.stdout) == (3, "")
+    assert found.stderr.startswith("geco: error: no data set is called 'coar'; did you mean cora")
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m geco data list | head -1"
+    found = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env={**os.environ, "GECO_CACHE": str(tmp_path)}
+    )
+    assert found.stderr == ""
+    assert found.stdout.startswith("name")
+
+
+def test_a_terminal_without_our_characters(tmp_path: Path) -> None:
+    found = run("data", "list", GECO_CACHE=str(tmp_path), PYTHONIOENCODING="ascii")
+    assert found.returncode == 0
+    assert all(name in found.stdout for name in DATASETS)
+
+
+def test_termination_is_143() -> None:
+    code = (
+        "import time; from geco.cli import main\n"
+        "main._run = lambda words: (print('started', flush=True), time.sleep(60))\nmain.main(['x'])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    start = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert said == "geco: error: terminated\n"
+    assert time.monotonic() - start < 10

@@ -1,0 +1,231 @@
+"""The loop: exact resume, honest scores, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from geco.data.dataset import GraphDataset
+from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.errors import CheckpointError, DataError, GecoError, Interrupted, NumericalError
+from geco.nn.baselines import BASELINES
+from geco.store import read_entry
+from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
+from geco.train.engine import Trainer, seed_of
+from geco.train.optim import rate
+
+SMALL = Config(
+    DataConfig("test", batch_size=8),
+    ModelConfig(hidden=8, layers=2, dropout=0.3, permutation="dynamic", eval_orders=2),
+    OptimConfig(lr=0.01, warmup=1),
+    TrainConfig(epochs=4),
+)
+
+
+@pytest.fixture(scope="module")
+def one() -> GraphDataset:
+    return erdos_renyi(60, degree=4, seed=1)
+
+
+@pytest.fixture(scope="module")
+def many() -> GraphDataset:
+    return ring_copy(3, graphs=40)
+
+
+def files(folder: Path) -> dict[str, Any]:
+    """Return everything a run left, by bit, but for times."""
+    last = read_entry(sorted((folder / "last").glob("[0-9]*"))[-1])
+    best = read_entry(folder / "best")
+    return {
+        "metrics": (folder / "metrics.jsonl").read_text(),
+        "result": (folder / "result.json").read_text(),
+        "about": (last.about, best.about),
+        "arrays": {**{f"last {k}": v for k, v in last.arrays.items()}, **{f"best {k}": v for k, v in best.arrays.items()}},
+    }
+
+
+def assert_same(a: dict[str, Any], b: dict[str, Any]) -> None:
+    assert a["metrics"] == b["metrics"]
+    assert a["result"] == b["result"]
+    assert a["about"] == b["about"]
+    assert a["arrays"].keys() == b["arrays"].keys()
+    for name, value in a["arrays"].items():
+        assert torch.equal(value, b["arrays"][name]), name
+
+
+@pytest.mark.parametrize("data", ["one", "many"])
+def test_same_command_same_result(data: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    dataset = request.getfixturevalue(data)
+    for name in ("a", "b"):
+        torch.manual_seed(len(name) + hash(name) % 1000)  # the state of torch's generator must not matter
+        Trainer(SMALL, dataset, tmp_path / name).fit()
+    assert_same(files(tmp_path / "a"), files(tmp_path / "b"))
+
+
+PLATEAU = replace(SMALL, optim=replace(SMALL.optim, schedule="plateau", plateau_patience=1))
+
+
+@pytest.fixture(scope="module")
+def whole(many: GraphDataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    Trainer(PLATEAU, many, folder).fit()
+    return folder
+
+
+@pytest.mark.parametrize("when", [1, 2, 4, 5, 8, 11, 15])
+def test_stopped_after_any_step_goes_on_bit_by_bit(when: int, many: GraphDataset, whole: Path, tmp_path: Path) -> None:
+    left = [when]
+
+    def stop() -> bool:
+        left[0] -= 1
+        return left[0] == 0
+
+    with pytest.raises(Interrupted, match="go on with --resume auto"):
+        Trainer(PLATEAU, many, tmp_path, stop=stop).fit()
+    Trainer(PLATEAU, many, tmp_path, resume=True).fit()
+    assert_same(files(whole), files(tmp_path))
+
+
+def damage(path: Path, how: str) -> None:
+    data = path / "data.safetensors"
+    if how == "truncated":
+        os.truncate(data, data.stat().st_size // 2)
+    elif how == "flipped":
+        raw = bytearray(data.read_bytes())
+        raw[-5] ^= 1
+        data.write_bytes(raw)
+    else:
+        (path / "manifest.json").write_text("")
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "manifest"])
+def test_damaged_newest_checkpoint(how: str, one: GraphDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Trainer(SMALL, one, tmp_path / "whole").fit()
+    calls = iter([False, False, True])
+    with pytest.raises(Interrupted):
+        Trainer(SMALL, one, tmp_path / "cut", stop=lambda: next(calls)).fit()
+    damage(sorted((tmp_path / "cut" / "last").glob("[0-9]*"))[-1], how)
+    Trainer(SMALL, one, tmp_path / "cut", resume=True).fit()
+    assert "going back to the one before it" in capsys.readouterr().err
+    assert_same(files(tmp_path / "whole"), files(tmp_path / "cut"))
+
+
+def test_all_checkpoints_damaged(one: GraphDataset, tmp_path: Path) -> None:
+    Trainer(SMALL, one, tmp_path).fit()
+    for path in (tmp_path / "last").glob("[0-9]*"):
+        damage(path, "truncated")
+    with pytest.raises(CheckpointError, match=r"all 2 checkpoints in .* are damaged"):
+        Trainer(SMALL, one, tmp_path, resume=True)
+
+
+def test_folder_of_another_run(one: GraphDataset, tmp_path: Path) -> None:
+    Trainer(SMALL, one, tmp_path).fit()
+    with pytest.raises(GecoError, match="holds a run already; go on with --resume auto"):
+        Trainer(SMALL, one, tmp_path)
+    other = replace(SMALL, model=replace(SMALL.model, hidden=16))
+    with pytest.raises(CheckpointError, match=r"another configuration \(model.hidden: 8 there, 16 now\)"):
+        Trainer(other, one, tmp_path, resume=True)
+
+
+def test_two_processes_in_one_folder(one: GraphDataset, tmp_path: Path) -> None:
+    first = Trainer(SMALL, one, tmp_path)
+    with pytest.raises(GecoError, match="another process is training"):
+        Trainer(SMALL, one, tmp_path, resume=True)
+    first.fit()
+
+
+def test_finished_run_is_not_trained_again(one: GraphDataset, tmp_path: Path) -> None:
+    first = Trainer(SMALL, one, tmp_path).fit()
+    again = Trainer(SMALL, one, tmp_path, resume=True, stop=lambda: pytest.fail("it took a step")).fit()
+    assert again == first
+
+
+def test_result_is_the_test_score_at_the_best_validation_epoch(one: GraphDataset, tmp_path: Path) -> None:
+    result = Trainer(replace(SMALL, train=TrainConfig(epochs=8)), one, tmp_path).fit()
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    best = max(lines, key=lambda line: (line["valid"], -line["epoch"]))
+    assert (result["epoch"], result["valid"], result["test"]) == (best["epoch"], best["valid"], best["test"])
+    assert read_entry(tmp_path / "best").about["epoch"] == best["epoch"]
+
+
+def test_early_stopping(one: GraphDataset) -> None:
+    config = replace(SMALL, optim=OptimConfig(lr=1e-12, warmup=0), train=TrainConfig(epochs=50, patience=3))
+    config = replace(config, model=replace(config.model, permutation="static", dropout=0.0))
+    assert Trainer(config, one).fit()["epochs"] < 50
+
+
+def test_accumulated_gradients_are_averaged(many: GraphDataset) -> None:
+    model = replace(SMALL.model, name="mlp", dropout=0.0)
+    config = replace(SMALL, model=model, optim=OptimConfig(lr=0.01, warmup=0, clip=0, accumulate=4))
+    trainer = Trainer(config, many)
+    batches = [(i, data, mask) for i, (data, mask) in enumerate(trainer.batches.train(0))][:4]
+    trainer.model.train()
+    wanted: dict[str, torch.Tensor] = {}
+    for _, data, mask in batches:
+        trainer.model.zero_grad()
+        trainer._loss(data, mask).backward()
+        for name, p in trainer.model.named_parameters():
+            wanted[name] = wanted.get(name, 0) + p.grad / 4
+    trainer._step(batches)
+    for name, p in trainer.model.named_parameters():
+        assert torch.allclose(p.grad, wanted[name], atol=1e-6), name
+
+
+def test_loss_that_is_not_finite_stops_before_the_update(one: GraphDataset) -> None:
+    trainer = Trainer(SMALL, one)
+    with torch.no_grad():
+        trainer.model.head.weight[0, 0] = math.inf
+    before = {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
+    with pytest.raises(NumericalError, match=r"the loss is (nan|inf) in epoch 0, batch 0: the output of head is not finite"):
+        trainer.fit()
+    assert all(torch.equal(value, before[name]) for name, value in trainer.model.named_parameters())
+
+
+def test_gradient_that_is_not_finite_stops_before_the_update(one: GraphDataset) -> None:
+    trainer = Trainer(SMALL, one)
+    trainer.model.head.bias.register_hook(lambda grad: grad * math.nan)
+    with pytest.raises(NumericalError, match=r"the gradient of head.bias is not finite in epoch 0; lower --optim.lr"):
+        trainer.fit()
+
+
+def test_no_training_part(one: GraphDataset) -> None:
+    empty = {**one.arrays, "split/0/train": torch.empty(0, dtype=torch.int64)}
+    with pytest.raises(DataError, match="split 0 has no train part"):
+        Trainer(SMALL, replace(one, arrays=empty))
+
+
+def test_labels_out_of_range(one: GraphDataset) -> None:
+    wrong = {**one.arrays, "node/y": one.arrays["node/y"].long() + 5}
+    with pytest.raises(DataError, match=r"labels are over 1, the last class, up to 6"):
+        Trainer(SMALL, replace(one, arrays=wrong)).fit()
+
+
+def test_no_labels(one: GraphDataset) -> None:
+    wrong = {**one.arrays, "node/y": torch.full((60,), -1)}
+    with pytest.raises(DataError, match="no labelled node to train on"):
+        Trainer(SMALL, replace(one, arrays=wrong)).fit()
+
+
+@pytest.mark.parametrize("name", ["geco", *BASELINES])
+def test_every_network_trains(name: str, one: GraphDataset, many: GraphDataset) -> None:
+    for dataset in (one, many):
+        config = replace(SMALL, model=ModelConfig(name=name, hidden=8, heads=2), train=TrainConfig(epochs=3))  # type: ignore[arg-type]
+        assert 0 <= Trainer(config, dataset).fit()["test"] <= 1
+
+
+def test_schedule() -> None:
+    config = OptimConfig(schedule="plateau", plateau_patience=2, warmup=0)
+    assert [rate(config, 9, 99, waits) for waits in ([], [0, 1], [0, 1, 2], [1, 2, 3, 4])] == [1.0, 1.0, 0.5, 0.25]
+    linear = OptimConfig(schedule="linear", warmup=0)
+    assert [rate(linear, e, 10) for e in (0, 5, 10)] == [1.0, 0.5, 0.0]
+
+
+def test_seeds_depend_on_every_number() -> None:
+    assert len({seed_of(a, b, c) for a in range(4) for b in range(4) for c in range(4)}) == 64
