@@ -73,12 +73,10 @@ def test_processors() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes by number")
 def test_workers_end_with_a_killed_parent() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    workers = [int(parent.stdout.readline()) for _ in range(2)]
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
+    with subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(parent.stdout.readline()) for _ in range(2)]
+        parent.kill()
     deadline = time.monotonic() + 20
     while any(_alive(pid) for pid in workers):
         assert time.monotonic() < deadline, "workers outlive their parent"
