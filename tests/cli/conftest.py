@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from geco.cli.main import main
-from geco.data import load as loading
+from geco.data import loading
 from geco.data.dataset import GraphDataset
 from geco.data.synthetic import erdos_renyi
 

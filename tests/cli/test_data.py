@@ -16,7 +16,7 @@ import torch
 
 from geco.cli import data
 from geco.cli.main import main
-from geco.data import load as loading
+from geco.data import loading
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.places import cache_folder, entries, raw_files, raw_folders

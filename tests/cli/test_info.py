@@ -10,7 +10,7 @@ import pytest
 from geco.cli import describe
 from geco.cli.info import histogram
 from geco.cli.main import main
-from geco.data import load as loading
+from geco.data import loading
 from geco.data.dataset import GraphDataset
 from tests.cli.conftest import Run
 

@@ -140,8 +140,19 @@ def test_two_epochs_at_once_are_refused(working: GraphLoader) -> None:
     first = working.epoch(0)
     next(first)
     next(working.epoch(1))
-    with pytest.raises(GecoError, match="two epochs at once"):
+    with pytest.raises(GecoError, match="used for two at once"):
         next(first)
+
+
+def test_close_in_the_middle_of_an_epoch(working: GraphLoader) -> None:
+    epoch = working.epoch(0)
+    next(epoch)
+    processes = pids(working)
+    working.close()
+    wait_for_end(processes, 5)  # though the epoch is still there
+    with pytest.raises(GecoError, match="closed in an epoch"):
+        next(epoch)
+    assert len(list(working.epoch(0))) == len(working)
 
 
 def test_interrupt_is_left_to_the_main_process(working: GraphLoader) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.data.load import load
+from geco.data.loading import load
 from geco.data.own import OwnOptions, names, read_own, store, stored, stored_schema
 from geco.errors import DataError, GecoError
 

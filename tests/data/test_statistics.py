@@ -153,7 +153,7 @@ def test_splits_are_counted() -> None:
 
 @pytest.mark.real
 def test_peptides_has_the_published_size() -> None:
-    from geco.data.load import load
+    from geco.data.loading import load
 
     found = statistics(load("peptides-func", Path(os.environ["GECO_DATA"])))
     assert (found.graphs, found.nodes, found.directed, found.duplicates) == (15_535, 2_344_859, 4_773_974, 0)

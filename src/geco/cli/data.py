@@ -77,7 +77,7 @@ def prepare(
         check_name(name)
     from geco.data.encodings import encode
     from geco.data.encodings.names import parse
-    from geco.data.load import load
+    from geco.data.loading import load
 
     chosen = [parse(text) for text in encodings]
     for name in names:

@@ -88,7 +88,7 @@ def train(options: TrainOptions) -> None:
 def _load(options: TrainOptions) -> GraphDataset:
     from geco.data.encodings import encode
     from geco.data.encodings.names import parse
-    from geco.data.load import load
+    from geco.data.loading import load
 
     dataset = load(options.dataset, options.data_dir, offline=options.offline)
     return encode(dataset, [parse(text) for text in options.data.encodings]) if options.data.encodings else dataset

@@ -14,7 +14,7 @@ _HOME = {
     "Info": "dataset",
     "Split": "dataset",
     "encode": "encodings",
-    "load": "load",
+    "load": "loading",
 }
 
 

@@ -6,6 +6,7 @@ Both loaders are used alike: ``for batch in loader.epoch(e)``, ``len(loader)`` o
 from __future__ import annotations
 
 import signal
+import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -101,20 +102,23 @@ class GraphLoader:
             for batch in self._loader:
                 yield batch
                 if run != self._run:  # the processes now work for the other one
-                    raise GecoError("a loader with workers was used for two epochs at once; make a second loader")
-        except RuntimeError as error:
-            if "DataLoader worker" not in str(error):
+                    raise GecoError("a loader with workers was closed in an epoch or used for two at once; make a second one")
+        except (RuntimeError, ConnectionError, EOFError) as error:
+            if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
                 raise
             why = f"a process that makes batches died, often of too little memory; use fewer than {self.workers} workers"
             raise ResourceError(f"{why} ({error})") from error
 
     def close(self) -> None:
         """End the worker processes; the next epoch starts new ones. They also end with this object and with the program."""
-        self.__dict__.pop("_loader", None)
+        if "_loader" in self.__dict__:
+            self._run += 1
+            self._end()
+            del self._loader
 
     @cached_property
     def _loader(self) -> DataLoader[Batch]:
-        return DataLoader(
+        loader = DataLoader(
             _Batches(self.dataset),
             batch_size=None,  # an item is a batch already
             sampler=_Plan(self._plan),
@@ -124,6 +128,8 @@ class GraphLoader:
             worker_init_fn=_ignore_signals,
             generator=torch.Generator(),  # so that the global one, and dropout with it, does not depend on `workers`
         )
+        self._end = weakref.finalize(self, _end_workers, loader)
+        return loader
 
 
 class FullGraphLoader:
@@ -201,6 +207,15 @@ def _order(n: int, seed: int, epoch: int, what: int) -> Tensor:
 
 def _as_is(item: Any) -> Any:
     return item
+
+
+def _end_workers(loader: DataLoader[Batch]) -> None:
+    """End the processes, by force if need be: at its end Python waits for them and only asks by a signal that they ignore."""
+    if (iterator := loader._iterator) is not None:
+        iterator._shutdown_workers()  # type: ignore[attr-defined]
+        for worker in iterator._workers:  # type: ignore[attr-defined]
+            if worker.is_alive():
+                worker.kill()
 
 
 def _ignore_signals(worker: int) -> None:

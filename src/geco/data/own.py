@@ -74,7 +74,7 @@ def store(dataset: GraphDataset, name: str, schema: Schema | None = None) -> Pat
         name: of small letters, digits, ``-``, ``_`` and ``.``, not that of a known data set.
         schema: from `read_own`, for reading new files of the same form.
     """
-    from geco.data.load import EMBEDDED
+    from geco.data.loading import EMBEDDED
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise GecoError(

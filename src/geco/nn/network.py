@@ -70,7 +70,7 @@ class Network(nn.Module):
         geco: further options of `GECO`.
 
     Shapes:
-        to (N, T) for nodes, (B, T) for graphs, (B, P, V) for tokens, (links,) for links.
+        to (N, T) for nodes, (B, T) for graphs, (B, P, V) for tokens, (N, D) for links, which are scored by dot products.
 
     Example:
         >>> data = Data(x=torch.randn(3, 5), edge_index=torch.tensor([[0, 1], [1, 2]]))
@@ -128,7 +128,7 @@ class Network(nn.Module):
         return nn.functional.dropout(x, self.input_dropout, self.training)
 
     def forward(self, data: Data) -> Tensor:
-        """Return the scores of every node, graph or link."""
+        """Return the scores of every node or graph; for links, embeddings of the nodes."""
         x, batch = self.embed(data), data.batch if "batch" in data else None
         if isinstance(self.body, GECO):
             weight = data.edge_weight if "edge_weight" in data else None
@@ -138,9 +138,6 @@ class Network(nn.Module):
         if self.level == "graph":
             h = self.pool(h, batch, size=data.num_graphs if batch is not None else 1)
         out: Tensor = self.head(h)
-        if self.level == "link":
-            one, other = data.edge_label_index
-            return (out[one] * out[other]).sum(1)
         return out.unflatten(1, (-1, self.vocabulary)) if self.vocabulary else out
 
     def save_pretrained(self, folder: str | Path) -> None:

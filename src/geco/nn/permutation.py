@@ -13,7 +13,7 @@ from torch import Tensor
 
 from geco.nn.segments import Segments
 
-__all__ = ["arranged", "shuffled"]
+__all__ = ["arranged", "shuffled", "splitmix"]
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: splitmix64's increment
 _MIX = (-4658895280553007687, -7723592293110705685)  # 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -40,8 +40,8 @@ def shuffled(rings: Segments, seed: int, epoch: int = 0, layer: int = 0, graph_i
     place = torch.arange(ring.numel(), device=ring.device) - (sizes.cumsum(0) - sizes)[ring]
     key = torch.zeros_like(sizes)
     for word in (seed, epoch, layer, 0 if graph_id is None else graph_id[rings.graph].long(), sizes):
-        key = _hash(key ^ word)
-    by_hash = torch.argsort(_hash(key[ring] ^ _hash(place)), stable=True)
+        key = splitmix(key ^ word)
+    by_hash = torch.argsort(splitmix(key[ring] ^ splitmix(place)), stable=True)
     order = by_hash[torch.argsort(ring[by_hash], stable=True)]
     return replace(rings, order=order if rings.order is None else rings.order[order])
 
@@ -65,7 +65,7 @@ def arranged(rings: Segments, batch: Tensor | None, order: Tensor) -> Segments:
     return replace(rings, order=order if batch is None else order[torch.argsort(batch[order], stable=True)])
 
 
-def _hash(x: Tensor) -> Tensor:
+def splitmix(x: Tensor) -> Tensor:
     """Mix 64 bits (splitmix64); int64 products wrap around."""
     x = x + _GOLDEN
     x = (x ^ _shift(x, 30)) * _MIX[0]

@@ -17,11 +17,9 @@ from geco.data.dataset import GraphDataset
 from geco.data.loaders import FullGraphLoader, GraphLoader
 from geco.errors import DataError
 from geco.train.config import Config
-from geco.train.tasks import chosen, target
+from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "Scored", "serve"]
-
-Scored = tuple[Tensor, Tensor]  # outputs and targets of the rows that count
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "serve"]
 
 
 class Batches(Protocol):
@@ -33,7 +31,7 @@ class Batches(Protocol):
         """Yield the epoch's batches from the given one on, with the mask of the nodes that count, if not all do."""
         ...
 
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return outputs and targets of parts of the split, without gradients."""
         ...
 
@@ -56,10 +54,10 @@ class OneGraph:
             yield self.data, self.masks["train"]
 
     @torch.no_grad()
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what one pass gives for every part."""
-        output, wanted = model(self.data).float(), target(self.data, self.info)
-        return {part: chosen(output, wanted, self.masks[part], self.info) for part in parts}
+        output = model(self.data).float()
+        return {part: judge(output, self.data, self.masks[part], self.info) for part in parts}
 
 
 class ManyGraphs:
@@ -82,14 +80,14 @@ class ManyGraphs:
             yield batch.to(self.device), None
 
     @torch.no_grad()
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Scored]:
+    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what a pass over each part gives."""
         found = {}
         for part in parts:
             rows = []
             for batch in self.loaders[part].epoch(0):
                 data = batch.to(self.device)
-                rows.append(chosen(model(data).float(), target(data, self.info), None, self.info))
+                rows.append(judge(model(data).float(), data, None, self.info))
             found[part] = (torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows]))
         return found
 

@@ -28,7 +28,7 @@ from geco.train.config import Config
 from geco.train.metrics import METRICS
 from geco.train.optim import make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
-from geco.train.tasks import chosen, loss, target
+from geco.train.tasks import loss, score
 
 __all__ = ["Trainer", "build", "device_of", "seed_of"]
 
@@ -178,7 +178,7 @@ class Trainer:
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.train.amp == "bf16"):
             output = self.model(data)
-        return loss(*chosen(output.float(), target(data, self.info), mask, self.info), self.info)
+        return loss(output.float(), data, mask, self.info)
 
     def _blame(self, data: Any) -> str:
         """Name the first module whose output is not finite."""
@@ -202,7 +202,7 @@ class Trainer:
         """Return the score of parts of the split."""
         self.model.eval()
         outputs = self.batches.outputs(self.model, parts)
-        return {part: float(METRICS[self.metric].score(*outputs[part])) for part in parts}
+        return {part: score(outputs[part], self.info) for part in parts}
 
     def _evaluate(self, mean_loss: float, begin: float) -> None:
         trained = time.perf_counter()

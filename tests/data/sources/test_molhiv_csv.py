@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from geco.data.load import load
+from geco.data.loading import load
 from geco.data.registry import find
 from geco.data.sources import molhiv_csv
 from geco.errors import DataError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geco.data.dataset import GraphDataset
-from geco.data.load import load
+from geco.data.loading import load
 from geco.data.registry import find
 from geco.data.sources import ogb_code2
 from geco.data.syntax import END, UNKNOWN

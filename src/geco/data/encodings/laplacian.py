@@ -16,7 +16,7 @@ from torch import Tensor
 from geco.data.encodings.base import Array, Encoding, blocks, components, fix_signs, undirected
 from geco.data.encodings.spectrum import DENSE, ENVELOPE, kernel, nontrivial
 from geco.errors import GecoError
-from geco.nn.permutation import _hash as splitmix
+from geco.nn.permutation import splitmix
 
 __all__ = ["LaplacianEigenvectors", "flip_signs", "smallest"]
 

@@ -75,8 +75,8 @@ class RandomWalk(Encoding):
         return self._estimate(walk, degree, components(matrix)[1])
 
     def work(self, nodes: int, edges: int) -> float:
-        """``N M steps / 2`` exact, ``probes M steps / 2`` estimated."""
-        return self.steps / 2 * (edges + 2 * nodes) * (nodes if self._exact(nodes, edges) else self.probes)
+        """``N M steps`` exact, ``probes M steps`` estimated: the edges may be given in one direction only."""
+        return self.steps * (edges + nodes) * (nodes if self._exact(nodes, edges) else self.probes)
 
     def memory(self, nodes: int, edges: int) -> float:
         """The adjacency, and a few blocks of columns."""

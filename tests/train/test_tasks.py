@@ -1,0 +1,72 @@
+"""Every kind of task goes through the loop and is scored as its metric says."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from geco.data.assemble import collect
+from geco.data.dataset import GraphDataset, Info, Split
+from geco.errors import DataError
+from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
+from geco.train.engine import Trainer
+from geco.train.tasks import loss
+
+CONFIG = Config(
+    DataConfig("t", batch_size=7), ModelConfig(hidden=16, dropout=0.0), OptimConfig(lr=0.02, warmup=0), TrainConfig(epochs=12)
+)
+INFOS = {
+    "class": Info("class", "graph", "class", 3, "accuracy"),
+    "labels": Info("labels", "graph", "labels", 2, "auroc"),
+    "values": Info("values", "graph", "values", 2, "mae"),
+    "tokens": Info("tokens", "graph", "tokens", 2, "token-f1", names=("a", "b", "c", "<unknown>", "<end>")),
+    "link": Info("link", "link", "labels", 1, "mrr-extended"),
+    "categories": Info("categories", "graph", "class", 3, "accuracy", categories=(3, 5)),
+}
+
+
+def graphs(kind: str, count: int = 60) -> GraphDataset:
+    """Return paths whose answer is written in the features of every node."""
+    generator = torch.Generator().manual_seed(0)
+    rows = []
+    for number in range(count):
+        n, answer = 3 + number % 4, number % 3
+        edges = torch.stack([torch.arange(n - 1), torch.arange(1, n)])
+        graph = {"x": torch.eye(3)[answer].repeat(n, 1), "edge_index": torch.cat([edges, edges.flip(0)], 1)}
+        if kind == "categories":
+            graph["x"] = torch.stack([torch.full((n,), answer), torch.randint(0, 5, (n,), generator=generator)], 1)
+        if kind in ("class", "categories"):
+            graph["y"] = torch.tensor([answer])
+        elif kind == "labels":
+            graph["y"] = torch.tensor([[float(answer == 0), math.nan if number % 5 == 0 else float(answer == 1)]])
+        elif kind == "values":
+            graph["y"] = torch.tensor([[answer, math.nan if number % 5 == 0 else -answer]])
+        elif kind == "tokens":
+            graph["y"] = torch.tensor([[answer, 4]])
+        else:  # links to the next but one
+            graph["x"] = torch.eye(2)[torch.arange(n) % 2]
+            graph["edge_label_index"] = torch.tensor([[0, 0], [2, 1]])
+            graph["edge_label"] = torch.tensor([1, 0])
+        rows.append(graph)
+    numbers = torch.arange(count)
+    return collect(INFOS[kind], rows, [Split(numbers[:40], numbers[40:50], numbers[50:])])
+
+
+@pytest.mark.parametrize("kind", INFOS)
+def test_learns(kind: str) -> None:
+    result = Trainer(CONFIG, graphs(kind)).fit()
+    assert result["test"] < 0.3 if kind == "values" else result["test"] > (0.7 if kind == "link" else 0.9), result
+
+
+def test_missing_labels_count_nowhere() -> None:
+    dataset = graphs("labels")
+    batch = dataset.batch(range(10))
+    output = torch.randn(10, 2)
+    there = batch.y.isfinite()
+    wanted = torch.nn.functional.binary_cross_entropy_with_logits(output[there], batch.y[there])
+    assert torch.equal(loss(output, batch, None, dataset.info), wanted)
+    batch.y[:] = math.nan
+    with pytest.raises(DataError, match="no labelled graph to train on"):
+        loss(output, batch, None, dataset.info)
