@@ -9,8 +9,8 @@ BIN = $(VENV)/bin
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed-demo  ## train on scikit-learn's digits and print the score, under a minute
-	$(BIN)/python examples/digits.py
+demo: $(VENV)/.installed-demo  ## train GECO and baselines on two small data sets and print the scores, about a minute
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-test  ## run the tests, without those marked slow, real or dist
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

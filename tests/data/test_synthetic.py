@@ -107,9 +107,10 @@ def source_and_target(graph: Data, keys: int) -> tuple[int, int]:
     return source[0], target[0]
 
 
+@pytest.mark.parametrize("distractors", [False, True])
 @pytest.mark.parametrize(("make", "distance"), TASKS)
-def test_target_is_as_far_as_said(make: Copies, distance: int) -> None:
-    dataset = make(distance, graphs=40, keys=3)
+def test_target_is_as_far_as_said(make: Copies, distance: int, distractors: bool) -> None:
+    dataset = make(distance, graphs=40, keys=3, distractors=distractors)
     for graph in dataset:
         source, target = source_and_target(graph, 3)
         assert graph.is_undirected()
@@ -122,7 +123,8 @@ def test_target_is_as_far_as_said(make: Copies, distance: int) -> None:
         assert int(graph.y[target]) == int(graph.x[source, :3].argmax())
         assert (graph.y >= 0).sum() == 1
         assert graph.y.min() == -1
-        assert torch.equal(graph.x[:, :3].sum(1), torch.ones(graph.num_nodes))  # every node has a key
+        carriers = torch.ones(graph.num_nodes) if distractors else torch.eye(graph.num_nodes)[source]
+        assert torch.equal(graph.x[:, :3].sum(1), carriers)
     assert len(dataset.sizes.unique()) > 1
 
 
@@ -159,8 +161,8 @@ def test_chance_is_one_in_keys(make: Copies, distance: int, keys: int) -> None:
 
 
 @pytest.mark.parametrize(("make", "distance"), [(ring_copy, 12), (tree_copy, 7)])
-def test_bag_of_features_hardly_tells(make: Copies, distance: int) -> None:
-    every = make(distance, graphs=400).batch(range(400))
+def test_with_distractors_a_bag_of_features_hardly_tells(make: Copies, distance: int) -> None:
+    every = make(distance, graphs=400, distractors=True).batch(range(400))
     bag = torch.zeros(400, 4).index_add_(0, every.batch, every.x[:, :4])
     assert (bag.argmax(1) == every.y[every.y >= 0]).float().mean() < 0.45
 

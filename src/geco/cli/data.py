@@ -19,7 +19,12 @@ from geco.errors import GecoError
 __all__ = ["check_name", "list_datasets", "prepare"]
 
 # Data sets that need no files: task and score. Their sizes depend on the versions of scikit-learn and Python.
-EMBEDDED = {"digits": ("node class", "accuracy ↑"), "python-ast": ("graph tokens", "token-f1 ↑")}
+EMBEDDED = {
+    "digits": ("node class", "accuracy ↑"),
+    "ring-copy": ("node class", "accuracy ↑"),
+    "tree-copy": ("node class", "accuracy ↑"),
+    "python-ast": ("graph tokens", "token-f1 ↑"),
+}
 HEADING = ["name", "task", "metric", "graphs", "nodes", "edges", "paper", "here", "licence", "title"]
 TEXTS = (1, 2, 7, 8, 9)  # columns to align left
 LEGEND = """

@@ -101,8 +101,12 @@ def _outside(dataset: GraphDataset, level: str, ends: Tensor) -> int:
 def _check_classes(dataset: GraphDataset) -> None:
     info = dataset.info
     y = dataset.arrays.get("node/y" if info.level == "node" else "graph/y")
-    if info.target == "class" and info.level != "link" and y is not None and y.numel() and int(y.max()) >= info.num_targets:
-        raise DataError(f"{info.name}: class {int(y.max())} occurs, but there are {info.num_targets} classes, counted from 0")
+    if info.target == "class" and info.level != "link" and y is not None and y.numel():
+        low, high = (int(v) for v in torch.aminmax(y))
+        if low < -1 or high >= info.num_targets:
+            raise DataError(
+                f"{info.name}: classes {low} to {high} occur; they must be 0 to {info.num_targets - 1}, or -1 for none"
+            )
 
 
 def _level(name: str, info: Info) -> str:

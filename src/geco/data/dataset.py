@@ -38,7 +38,7 @@ class Info:
         name: of the data set.
         level: what is predicted: nodes, graphs or links.
         target: one class of several, several yes-or-no labels, real values or a sequence of tokens. Missing labels and values
-            are NaN.
+            are NaN, missing classes -1; they count in no loss and no score.
         num_targets: number of classes, labels or values; of places for tokens.
         metric: name of the score.
         categories: number of categories of each column of x where x holds categories, else empty.
@@ -191,8 +191,9 @@ class GraphDataset(Dataset[Data]):
         for key, array in self.arrays.items():
             level, _, name = key.partition("/")
             if level in rows:
-                taken = _open(array[:, rows[level]] if key in ENDS else array[rows[level]])
-                found[name] = taken + shift[level] if key in ENDS else taken
+                found[name] = _open(array.index_select(1 if key in ENDS else 0, rows[level]))
+                if key in ENDS:
+                    found[name] += shift[level]
         return found
 
 

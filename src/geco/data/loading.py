@@ -34,9 +34,23 @@ def _python_ast() -> GraphDataset:
     return python_ast()
 
 
+def _ring_copy() -> GraphDataset:
+    from geco.data.synthetic import ring_copy
+
+    return ring_copy(50)
+
+
+def _tree_copy() -> GraphDataset:
+    from geco.data.synthetic import tree_copy
+
+    return tree_copy(6)
+
+
 # Data sets that need no files: how to make one, and what it depends on besides this code.
 EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
     "digits": (_digits, lambda: f"scikit-learn {version('scikit-learn')}"),
+    "ring-copy": (_ring_copy, lambda: f"numpy {version('numpy')}"),
+    "tree-copy": (_tree_copy, lambda: f"numpy {version('numpy')}"),
     "python-ast": (_python_ast, lambda: f"Python {platform.python_version()}"),
 }
 

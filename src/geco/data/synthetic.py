@@ -1,10 +1,10 @@
 """Graphs made from a seed: random graphs of any size, and two tasks that need information from far away.
 
-In the copy tasks every node carries a key. One node is marked as the source, another one, `length` or `depth` edges away, as
-the target, and the target must name the source's key. That key is independent of everything else, so message passing of fewer
-layers than the distance, which cannot see it from the target, is right with probability 1/keys, whatever it has learned and
-whatever else it sees. The keys of the other nodes keep a bag of all features from telling the answer: the key must be read
-together with the mark. Nodes are numbered at random, so their order tells nothing either.
+In the copy tasks one node carries a key and is marked as the source, another one, `length` or `depth` edges away, is marked
+as the target, and the target must name the source's key. That key is independent of everything else, so message passing of
+fewer layers than the distance, which cannot see it from the target, is right with probability 1/keys, whatever it has learned
+and whatever else it sees. With distractors every node carries a key: then a bag of all features does not tell the answer, the
+key must be read together with the mark, which is much harder. Nodes are numbered at random, so their order tells nothing.
 
 Only the target has a label. All others have -1, which is no class: losses and scores leave these nodes out.
 """
@@ -77,7 +77,7 @@ def erdos_renyi(
     return collect(info, make(), [random_split(nodes if graphs == 1 else graphs, (0.6, 0.2, 0.2), seed)])
 
 
-def ring_copy(length: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> GraphDataset:
+def ring_copy(length: int, graphs: int = 1000, keys: int = 4, seed: int = 0, distractors: bool = False) -> GraphDataset:
     """Return rings on which a key must travel `length` edges, to the opposite side.
 
     Rings have 2 `length` to 2 `length` + 3 nodes, and the target is exactly `length` edges from the source.
@@ -87,6 +87,7 @@ def ring_copy(length: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> 
         graphs: how many, split 80/10/10 within each key.
         keys: number of keys: chance is 1/keys.
         seed: of everything.
+        distractors: give every node a key, not only the source.
 
     Shapes:
         x: ``(N, keys + 2)``: the key as one of `keys` ones, the marks of source and target.
@@ -105,10 +106,10 @@ def ring_copy(length: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> 
         start = np.arange(size)
         return np.stack([start, (start + 1) % size]), size, 0, length
 
-    return _copies("ring-copy", f"length {length}", ring, graphs, keys, seed)
+    return _copies("ring-copy", f"length {length}", ring, graphs, keys, seed, distractors)
 
 
-def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> GraphDataset:
+def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0, distractors: bool = False) -> GraphDataset:
     """Return binary trees in which a key must travel from the root to one leaf, `depth` edges away.
 
     The trees are full but for up to `depth` leaves, so they differ in size.
@@ -118,6 +119,7 @@ def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> G
         graphs: how many, split 80/10/10 within each key.
         keys: number of keys: chance is 1/keys.
         seed: of everything.
+        distractors: give every node a key, not only the source.
 
     Shapes: as those of `ring_copy`.
 
@@ -134,10 +136,10 @@ def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0) -> G
         child = np.arange(1, size)
         return np.stack([(child - 1) // 2, child]), size, 0, int(rng.integers(leaves - 1, size))
 
-    return _copies("tree-copy", f"depth {depth}", tree, graphs, keys, seed)
+    return _copies("tree-copy", f"depth {depth}", tree, graphs, keys, seed, distractors)
 
 
-def _copies(name: str, what: str, shape: Draw, graphs: int, keys: int, seed: int) -> GraphDataset:
+def _copies(name: str, what: str, shape: Draw, graphs: int, keys: int, seed: int, distractors: bool) -> GraphDataset:
     if keys < 2 or graphs < 10:
         raise GecoError(f"{name} needs 2 or more keys and 10 or more graphs, got {keys} and {graphs}")
     answers = np.random.default_rng([seed, graphs]).permutation(np.arange(graphs) % keys)  # each key equally often
@@ -149,7 +151,8 @@ def _copies(name: str, what: str, shape: Draw, graphs: int, keys: int, seed: int
             key = rng.integers(0, keys, size)
             key[source] = answer
             x, y = np.zeros((size, keys + 2), dtype=np.float32), np.full(size, -1)
-            x[np.arange(size), key] = x[source, keys] = x[target, keys + 1] = 1
+            carriers = np.arange(size) if distractors else np.array([source])
+            x[carriers, key[carriers]] = x[source, keys] = x[target, keys + 1] = 1
             y[target] = answer
             new = rng.permutation(size)  # number of each node
             old = np.argsort(new)
