@@ -1,4 +1,4 @@
-"""Two trainings and one table, by the engine of `geco train`: handwritten digits as a graph, and a key to be copied from afar."""
+"""Two trainings and one table, by the engine of `geco train`: digits as a graph, and a key to be copied from far away."""
 
 import time
 from dataclasses import replace

@@ -26,6 +26,9 @@ __all__ = ["COMMANDS", "main"]
 # Command: the module and function behind it, whose signature gives its flags, and what it does.
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("geco.cli.train:train", "train GECO or a baseline on a data set"),
+    "eval": ("geco.cli.use:evaluate", "score a trained network on its data set"),
+    "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
+    "explain": ("geco.cli.use:explain", "show which nodes a trained GECO listens to"),
     "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),
     "data info": ("geco.cli.info:info", "count what a data set holds, beside the published numbers"),
     "data prepare": ("geco.cli.data:prepare", "read data sets and compute encodings, once, into the cache"),
@@ -132,7 +135,7 @@ def _help(group: str) -> None:
         print(f"  geco {name:{width}}  {about}")
     print("\n`geco COMMAND --help` shows a command's flags. Everywhere: --debug shows where an error came from.")
     if not group:
-        print("`geco --version` shows the version. Exit codes: 0 done, 2 usage, 3 data, 6 resources, 143 terminated.")
+        print("Exit codes: 0 done, 2 usage, 3 data, 4 checkpoint, 5 numbers, 6 resources, 143 stopped.")
 
 
 def _explain(error: Exception) -> tuple[str, int]:

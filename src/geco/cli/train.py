@@ -95,10 +95,13 @@ def _load(options: TrainOptions) -> GraphDataset:
 
 
 def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]) -> dict[str, Any]:
+    from geco.data.own import stored_schema
     from geco.train.engine import Trainer
 
     meter = Meter(f"seed {config.seed}", config.train.epochs)
-    trainer = Trainer(config, dataset, folder, resume=resume, tell=meter.show, stop=stopped)
+    schema = stored_schema(config.data.name)
+    about = schema.to_json() if schema else None
+    trainer = Trainer(config, dataset, folder, resume=resume, schema=about, tell=meter.show, stop=stopped)
     if trainer.state.epoch:
         say(f"going on in {folder} after epoch {trainer.state.epoch}")
     with meter:

@@ -20,7 +20,7 @@ from geco.data.registry import DATASETS
 from geco.errors import DataError, GecoError
 from geco.store import Entry, read_entry
 
-__all__ = ["Column", "OwnOptions", "Schema", "names", "read_own", "store", "stored", "stored_schema"]
+__all__ = ["Column", "OwnOptions", "Schema", "ids", "names", "read_own", "store", "stored", "stored_schema"]
 
 
 def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | None = None) -> tuple[GraphDataset, Schema]:
@@ -64,6 +64,24 @@ def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | Non
     if schema is not None and schema.form != form:
         raise DataError(f"{path} holds {form}, the data set was made from {schema.form}")
     return forms[form](path, options, schema)
+
+
+def ids(path: Path, schema: Schema) -> list[str]:
+    """Return the name of each row that a network trained with this schema predicts: node ids, graph names or SMILES.
+
+    Args:
+        path: as given to `read_own`.
+        schema: of the data set; nodes of array files are numbered.
+    """
+    from geco.data.own_arrays import count_nodes
+    from geco.data.own_graphs import row_names
+    from geco.data.own_tables import read_table
+
+    if schema.form == "tables":
+        return row_names(path, schema)
+    if schema.form == "molecules":
+        return [str(text) for text in read_table(path).frame[schema.select("molecules", "smiles")[0].name]]
+    return [str(number) for number in range(count_nodes(path))]
 
 
 def store(dataset: GraphDataset, name: str, schema: Schema | None = None) -> Path:

@@ -25,7 +25,7 @@ from geco.data.own_tables import Field
 from geco.data.safe import read_npz, read_torch
 from geco.errors import DataError
 
-__all__ = ["ARRAY_SUFFIXES", "read_arrays"]
+__all__ = ["ARRAY_SUFFIXES", "count_nodes", "read_arrays"]
 
 ARRAY_SUFFIXES = (".npz", ".pt", ".pth", ".safetensors")
 FILE = "arrays"  # their table in the schema
@@ -59,6 +59,11 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     info = labels.info(path.stem, "node", options, schema)
     columns = [_describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema("arrays", info, options.directed, columns, [*said, *notes])
+
+
+def count_nodes(path: Path) -> int:
+    """Return how many nodes a file of arrays has."""
+    return _count_nodes(path, _load(path))
 
 
 def _load(path: Path) -> Arrays:

@@ -24,7 +24,7 @@ from geco.data.own_schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.own_tables import SUFFIXES, Field, Table, read_table
 from geco.errors import DataError
 
-__all__ = ["read_graphs"]
+__all__ = ["read_graphs", "row_names"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,17 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
         columns = node_columns + edge_columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
         schema = labels.schema("tables", info, options.directed, columns, [*said, *blank, *notes])
     return dataset, schema
+
+
+def row_names(folder: Path, schema: Schema) -> list[str]:
+    """Return the ids of the nodes, graph after graph, or the names of the graphs, whichever are predicted."""
+    sheets = _sheets_known(folder, schema)
+    owner, names = read_owners(sheets.nodes, sheets.graphs)
+    if schema.level == "graph":
+        return [str(name) for name in names]
+    nodes = sheets.nodes.table.frame[sheets.nodes.names("id")[0]] if sheets.nodes.names("id") else range(len(owner))
+    values = [str(value) for value in nodes]
+    return [values[row] for row in np.argsort(owner, kind="stable")]
 
 
 def _sheets(folder: Path, options: OwnOptions) -> _Sheets:

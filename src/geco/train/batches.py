@@ -19,7 +19,7 @@ from geco.errors import DataError
 from geco.train.config import Config
 from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "serve"]
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "serve"]
 
 
 class Batches(Protocol):
@@ -42,9 +42,7 @@ class OneGraph:
     steps = 1
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
-        self.info, data = dataset.info, FullGraphLoader(dataset, config.data.split).graph
-        if config.data.undirected and "edge_weight" not in data and "edge_attr" not in data:
-            data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+        self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
         self.data = data.to(device)
         self.masks = {"train": data.train_mask, "valid": data.val_mask, "test": data.test_mask}
 
@@ -90,6 +88,13 @@ class ManyGraphs:
                 rows.append(judge(model(data).float(), data, None, self.info))
             found[part] = (torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows]))
         return found
+
+
+def as_trained(data: Data, config: Config) -> Data:
+    """Return a single graph with the edges a network is trained on: both directions, if that is asked for."""
+    if config.data.undirected and "edge_weight" not in data and "edge_attr" not in data:
+        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+    return data
 
 
 def serve(dataset: GraphDataset, config: Config, device: torch.device) -> Batches:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.data.dataset import GraphDataset
+from geco.data.encodings.names import parse
 from geco.errors import Interrupted, NumericalError
 from geco.nn.network import Network
 from geco.store import Entry, write_entry
@@ -52,16 +53,11 @@ def build(config: Config, dataset: GraphDataset) -> Network:
     options = {"order": m.order, "norm": m.norm, "permutation": m.permutation, "eval_orders": m.eval_orders}
     return Network(
         m.name, dataset.arrays["node/x"].shape[1], info.level, info.num_targets, categories=info.categories,
-        encodings={name: dataset.arrays[f"node/{name}"].shape[1] for name in encoding_names(dataset)},
+        encodings={e.name: dataset.arrays[f"node/{e.name}"].shape[1] for e in map(parse, config.data.encodings)},
         vocabulary=len(info.names) if info.target == "tokens" else 0, hidden=m.hidden, layers=m.layers, dropout=m.dropout,
         input_dropout=m.input_dropout, heads=m.heads, pool=m.pool,
         geco={**options, "ffn_ratio": m.ffn_ratio, "seed": config.seed} if m.name == "geco" else None,
     )  # fmt: skip
-
-
-def encoding_names(dataset: GraphDataset) -> list[str]:
-    """Return the names of the encodings attached to a data set."""
-    return sorted(key.split("/")[1] for key in dataset.arrays if key.startswith("node/") and key.endswith(("_pe", "_se")))
 
 
 class Trainer:
@@ -72,6 +68,7 @@ class Trainer:
         dataset: prepared, with its encodings.
         folder: where it is kept; None keeps nothing.
         resume: go on with what the folder holds.
+        schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
         tell: called with every evaluation.
         stop: asked after every step whether to save and leave.
     """
@@ -83,10 +80,11 @@ class Trainer:
         folder: Path | None = None,
         *,
         resume: bool = False,
+        schema: dict[str, Any] | None = None,
         tell: Callable[[dict[str, Any]], None] = lambda line: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.config, self.info, self.tell, self.stop = config, dataset.info, tell, stop
+        self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
         if config.train.threads:
             torch.set_num_threads(config.train.threads)
         torch.use_deterministic_algorithms(config.train.deterministic)
@@ -221,7 +219,8 @@ class Trainer:
         return new > old if METRICS[self.metric].better == "higher" else new < old
 
     def _about(self) -> dict[str, Any]:
-        return {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json()}
+        kept = {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json()}
+        return kept if self.schema is None else {**kept, "schema": self.schema}
 
     def _save(self) -> None:
         if self.run is not None:

@@ -1,0 +1,143 @@
+"""``geco eval``, ``geco predict``, ``geco explain``: a trained network put to use."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import Positional, arg
+
+from geco.cli.options import Flag, Folder, use_cache
+from geco.console import print_table, say
+from geco.errors import GecoError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from geco.data.dataset import GraphDataset
+    from geco.train.results import Run
+
+__all__ = ["evaluate", "explain", "predict"]
+
+RunPath = Annotated[Positional[Path], arg(metavar="RUN", help_behavior_hint="")]
+
+
+def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None, offline: Flag = False) -> None:
+    """Score a trained network on the validation and test parts of its data set.
+
+    Args:
+        run: folder of `geco train`.
+        data_dir: folder with raw data sets; $GECO_DATA if not given.
+        cache_dir: folder for prepared data; $GECO_CACHE or ~/.cache/geco if not given.
+        offline: never download.
+    """
+    use_cache(cache_dir)
+    from geco.train.batches import serve
+    from geco.train.engine import device_of
+    from geco.train.results import load_run
+    from geco.train.tasks import score
+
+    loaded = load_run(run)
+    device = device_of(loaded.config)
+    batches = serve(_data(loaded, data_dir, offline), loaded.config, device)
+    outputs = batches.outputs(loaded.network.to(device), ("valid", "test"))
+    rows = [["part", loaded.info.metric], *([part, f"{score(found, loaded.info):.4f}"] for part, found in outputs.items())]
+    print_table(rows)
+
+
+def predict(
+    run: RunPath,
+    /,
+    data: Annotated[Path, arg(metavar="PATH", help_behavior_hint="")],
+    output: Annotated[Path, arg(metavar="OUT.csv", aliases=["-o"], help_behavior_hint="")],
+) -> None:
+    """Predict for new files: those of the form the network was trained on, labels left out or not; graphs of any size.
+
+    Args:
+        run: folder of `geco train`.
+        data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
+        output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
+    """
+    from geco.data.own import ids, read_own
+    from geco.nn.pretrained import write_whole
+    from geco.train.results import load_run
+
+    loaded = load_run(run)
+    schema = loaded.reading(data)
+    dataset, _ = read_own(data, schema=schema)
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(_rows(loaded, ids(data, schema), loaded.predict(dataset)))
+    write_whole(output, table.getvalue().encode())
+    say(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
+
+
+def _rows(run: Run, ids: list[str], found: Tensor) -> Iterator[list[str]]:
+    """Yield the heading and a row for each id."""
+    info = run.info
+    names = info.names or tuple(str(number) for number in range(found.shape[1]))
+    if info.target == "class":
+        yield ["id", "prediction", *(f"p({name})" for name in names)]
+    elif info.target == "labels":
+        yield ["id", *(f"p({name})" for name in names)]
+    else:
+        yield ["id", *names]
+    for key, row in zip(ids, found.tolist(), strict=True):
+        best = [names[row.index(max(row))]] if info.target == "class" else []
+        yield [key, *best, *(f"{value:.6g}" for value in row)]
+
+
+def explain(
+    run: RunPath,
+    /,
+    node: Annotated[int, arg(metavar="I", help_behavior_hint="")],
+    top: Annotated[int, arg(metavar="K", help_behavior_hint="")] = 10,
+    graph: Annotated[int, arg(metavar="G", help_behavior_hint="")] = 0,
+    data_dir: Folder = None,
+    cache_dir: Folder = None,
+) -> None:
+    """Show which nodes act most on a node in each layer, by GECO's surrogate attention.
+
+    Args:
+        run: folder of `geco train`, on GECO.
+        node: number of the node.
+        top: how many nodes to show.
+        graph: number of the graph, where there are several.
+        data_dir: folder with raw data sets; $GECO_DATA if not given.
+        cache_dir: folder for prepared data; $GECO_CACHE or ~/.cache/geco if not given.
+    """
+    use_cache(cache_dir)
+    from geco.nn.model import GECO
+    from geco.train.batches import as_trained
+    from geco.train.results import load_run
+
+    loaded = load_run(run)
+    body = loaded.network.body
+    if not isinstance(body, GECO):
+        raise GecoError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
+    dataset = _data(loaded, data_dir, False)
+    data = as_trained(dataset[graph], loaded.config) if len(dataset) == 1 else dataset[graph]
+    if not 0 <= node < data.num_nodes:
+        raise GecoError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
+    x = loaded.network.embed(data)
+    for layer in range(len(body.layers)):
+        found, strength = body.attention(x, data.edge_index, layer=layer).top(node, k=min(top, data.num_nodes))
+        rows = [["node", "strength", "neighbour"]]
+        near = set(data.edge_index[0, data.edge_index[1] == node].tolist())
+        for other, value in zip(found.tolist(), strength.tolist(), strict=True):
+            rows.append([str(other), f"{value:.4g}", "itself" if other == node else "yes" if other in near else "no"])
+        print(f"layer {layer + 1}: what acts most on node {node}")
+        print_table(rows)
+        print()
+
+
+def _data(run: Run, data_dir: Path | None, offline: bool) -> GraphDataset:
+    from geco.data.encodings import encode
+    from geco.data.encodings.names import parse
+    from geco.data.loading import load
+
+    dataset = load(run.config.data.name, data_dir, offline=offline)
+    chosen = [parse(text) for text in run.config.data.encodings]
+    return encode(dataset, chosen) if chosen else dataset

@@ -1,0 +1,152 @@
+"""``geco train`` and what is done with its result, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from geco.cli.main import main
+from geco.store import read_entry
+
+Run = Callable[..., str]
+QUICK = ("--train.epochs", "3", "--model.hidden", "8", "--train.threads", "1")
+
+
+def tables(folder: Path, nodes: int, labels: bool = True) -> Path:
+    """Write a ring of cats and dogs, told apart by a feature."""
+    folder.mkdir()
+    rows = [["id", "height", *(["label"] if labels else [])]]
+    rows += [[f"n{i}", str(i % 2), *(["dog" if i % 2 else "cat"] if labels else [])] for i in range(nodes)]
+    edges = [["source", "target"], *([f"n{i}", f"n{(i + 2) % nodes}"] for i in range(nodes))]
+    for name, lines in (("nodes", rows), ("edges", edges)):
+        (folder / f"{name}.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    return folder
+
+
+def test_seeds_and_table(run: Run, tmp_path: Path) -> None:
+    out = run("train", "digits", *QUICK, "--seeds", "0", "1", "--out", str(tmp_path / "r"))
+    assert "hidden = 8" in out
+    assert "± " in out
+    results = [json.loads((tmp_path / "r" / f"seed-{s}" / "result.json").read_text()) for s in (0, 1)]
+    assert results[0] != results[1]
+    assert all(f"{result['test']:.4f}" in out for result in results)
+    assert "test" in run("eval", str(tmp_path / "r"))
+    shown = run("explain", str(tmp_path / "r"), "--node", "5", "--top", "3")
+    assert shown.count("what acts most on node 5") == 2
+    assert len(shown.splitlines()) == 2 * 7
+
+
+def test_eval_gives_the_score_of_the_run(run: Run, tmp_path: Path) -> None:
+    run("train", "digits", *QUICK, "--out", str(tmp_path / "r"))
+    result = json.loads((tmp_path / "r" / "seed-0" / "result.json").read_text())
+    assert f"{result['test']:.4f}" in run("eval", str(tmp_path / "r"))
+
+
+def test_own_files_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
+    run("data", "import", str(tables(tmp_path / "pets", 40)), "--name", "pets")
+    run("train", "pets", "--train.epochs", "40", "--model.hidden", "8", "--model.dropout", "0", "--out", str(tmp_path / "r"))
+    new = tables(tmp_path / "new", 80, labels=False)  # twice the size, and no labels
+    run("predict", str(tmp_path / "r"), "--data", str(new), "-o", str(tmp_path / "out.csv"))
+    with (tmp_path / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [f"n{i}" for i in range(80)]
+    assert [row["prediction"] for row in rows] == ["dog" if i % 2 else "cat" for i in range(80)]
+    assert all(abs(float(row["p(cat)"]) + float(row["p(dog)"]) - 1) < 1e-4 for row in rows)
+
+
+def test_molecules_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
+    alcohols, alkanes = [f"{'C' * n}O" for n in range(1, 13)], ["C" * n for n in range(2, 14)]
+    lines = ["smiles,soluble", *(f"{s},1" for s in alcohols), *(f"{s},0" for s in alkanes)]
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+    run("data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2")
+    run("train", "m", "--train.epochs", "30", "--model.hidden", "8", "--model.dropout", "0", "--out", str(tmp_path / "r"))
+    (tmp_path / "one.csv").write_text("smiles\nCC(C)O\n")
+    run("predict", str(tmp_path / "r"), "--data", str(tmp_path / "one.csv"), "-o", str(tmp_path / "out.csv"))
+    found = (tmp_path / "out.csv").read_text().splitlines()
+    assert found[0] == "id,p(soluble)"
+    assert found[1].startswith("CC(C)O,0.")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "digits", "--model.hiden", "8"], 2, "hidden"),
+        (["train", "digits", "--model.name", "gecko"], 2, "gecko"),
+        (["train", "digits", "--train.epochs", "-1"], 2, "--train.epochs must be at least 1, got -1"),
+        (["train", "digits", "--optim.lr", "nan"], 2, "--optim.lr must be a finite number above 0"),
+        (["train", "digits", "--config", "none.toml"], 2, "cannot read the configuration none.toml"),
+        (["train", "digits", "--seeds", "1", "1"], 2, "--seeds must be different numbers"),
+        (["train", "corra"], 3, "did you mean cora"),
+        (["eval", "nowhere"], 4, "nowhere holds no finished epoch of a run"),
+        (["predict", "nowhere", "--data", "x", "-o", "y"], 4, "nowhere holds no finished epoch of a run"),
+    ],
+)
+def test_refuses_in_one_line(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == code
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_config_file_under_flags(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[model]\nhidden = 4\nlayers = 3\n[train]\nepochs = 2\n")
+    out = run("train", "digits", "--config", str(tmp_path / "c.toml"), "--model.layers", "1", "--dry-run")
+    assert "hidden = 4" in out
+    assert "layers = 1" in out
+    assert "nothing was written" in out
+    assert "parameters" in out
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("c.toml", "cache")] == []
+
+
+SLOW = ["train", "ring-copy", "--train.epochs", "4", "--model.hidden", "4", "--train.threads", "1", "--resume", "auto"]
+SLOW += ["--model.permutation", "dynamic", "--model.eval-orders", "1", "--data.batch-size", "100", "--train.patience", "3"]
+
+
+def start(out: Path, cache: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "GECO_CACHE": str(cache)}
+    command = [sys.executable, "-m", "geco", *SLOW, "--out", str(out)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def left(out: Path) -> tuple[str, dict[str, torch.Tensor]]:
+    folder = out / "seed-0"
+    last = read_entry(sorted((folder / "last").glob("[0-9]*"))[-1])
+    return (folder / "metrics.jsonl").read_text() + (folder / "result.json").read_text(), last.arrays
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_runs_end_as_if_they_had_not_been(number: signal.Signals, tmp_path: Path) -> None:
+    begin = time.monotonic()
+    assert start(tmp_path / "whole", tmp_path / "cache").wait() == 0
+    length, moments, kills = time.monotonic() - begin, random.Random(0), 0
+    wanted, arrays = left(tmp_path / "whole")
+    while kills < (30 if number == signal.SIGKILL else 6):
+        out = tmp_path / f"cut-{kills}"
+        while True:
+            process = start(out, tmp_path / "cache")
+            try:
+                code = process.wait(moments.uniform(0.4, 1.1) * length)
+                assert code == 0
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(number)
+                assert process.wait() in (-number, 0, 143)
+                kills += 1
+        found, mine = left(out)
+        assert found == wanted
+        assert all(torch.equal(mine[name], value) for name, value in arrays.items())
