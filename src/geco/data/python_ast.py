@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import sysconfig
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from geco.data.assemble import check, compact, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.python_source import Module, read_modules, subtokens
+from geco.data.syntax import UNKNOWN, encode, tree_edges, vocabulary
 from geco.errors import DataError
 
 __all__ = ["python_ast"]
@@ -32,7 +32,7 @@ PLACES = 5  # sub-tokens to predict
 MAX_NODES = 1_000  # of a graph; the rest of a longer function is cut off
 MAX_DEPTH = 20
 MAX_ATTRIBUTES, MAX_TARGETS = 10_030, 5_000
-NONE, MASK, UNKNOWN, END = "__NONE__", "__MASK__", "__UNK__", "__EOS__"
+NONE, MASK = "__NONE__", "__MASK__"
 Array = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -43,7 +43,8 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
     A node is a node of the syntax tree, in depth-first order under a root; ``x`` holds its type, its attribute (identifier or
     constant; 0 is none) and its depth (at most 20). Edges go from parent to child and from each node with an attribute to the
     next one, then all of them backwards: ``edge_attr`` is (0 tree or 1 next token, 0 forwards or 1 backwards). ``y`` holds five
-    places of the vocabulary ``info.names``, whose last two words are unknown and end. Modules go to training, validation and
+    places of the vocabulary ``info.names``, whose last two words are unknown and end; ``y_words`` whole names, to be scored
+    against. Modules go to training, validation and
     test (about 80/10/10) by a hash of their names; types, attributes and words that training lacks are unknown.
 
     Args:
@@ -65,10 +66,12 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
     parts = np.array([_part(module) for module in functions.modules], dtype=np.int64)
     if not (parts == 0).any():
         raise DataError(f"{folder} holds no Python functions to train on; give a folder of .py files")
-    names, y = _targets(functions.names, parts == 0)
+    words = [subtokens(name) for name in functions.names]
+    names = vocabulary((row for row, part in zip(words, parts, strict=True) if part == 0), MAX_TARGETS)
+    y, whole = encode(words, names, PLACES)
     categories, arrays = _columns(functions, parts == 0)
     info = Info("python-ast", "graph", "tokens", PLACES, "token-f1", categories, (2, 2), names, f"from {title}")
-    found = {key: torch.from_numpy(array) for key, array in {**arrays, "graph/y": y}.items()}
+    found = {key: torch.from_numpy(array) for key, array in {**arrays, "graph/y": y, "graph/y_words": whole}.items()}
     found = {key: array if key.startswith("ptr/") else compact(array) for key, array in found.items()}
     split = Split(*(torch.from_numpy(np.flatnonzero(parts == part)) for part in range(3)))
     return check(with_splits(GraphDataset(info, found), [split]))
@@ -126,7 +129,10 @@ def _columns(functions: _Functions, train: Mask) -> tuple[tuple[int, int, int], 
     types, num_types = _encode(functions.types, functions.type, train[graph], [UNKNOWN])
     texts, num_texts = _encode(functions.texts, functions.text, train[graph], [NONE, UNKNOWN, MASK], MAX_ATTRIBUTES)
     depth = np.concatenate(functions.depth).clip(max=MAX_DEPTH)
-    ends, kinds, edges = _edges(graph, np.concatenate(functions.parent), texts != 0)
+    parent, place = np.concatenate(functions.parent), np.arange(len(graph)) - (sizes.cumsum() - sizes)[graph]
+    child = np.flatnonzero(parent >= 0)
+    tree = np.stack([parent[child], place[child]], 1)
+    ends, kinds, edges = tree_edges(sizes, graph[child], tree, np.flatnonzero(texts != 0))
     return (num_types, num_texts, MAX_DEPTH + 1), {
         "node/x": np.stack([types, texts, depth], 1),
         "edge/edge_index": ends,
@@ -150,30 +156,3 @@ def _encode(
     for special in set(first) & set(words):
         code[known[special]] = first.index(special)
     return code[column], len(first) + len(kept)
-
-
-def _edges(graph: Array, parent: Array, attributed: Mask) -> tuple[Array, Array, Array]:
-    """Return ends ``(2, M)``, kinds ``(M, 2)`` and the number of edges of each graph, from the columns of all nodes."""
-    count = np.bincount(graph)
-    place = np.arange(len(graph)) - (count.cumsum() - count)[graph]  # of a node in its graph
-    child, token = np.flatnonzero(parent >= 0), np.flatnonzero(attributed)
-    here, after = token[:-1], token[1:]
-    here, after = here[graph[here] == graph[after]], after[graph[here] == graph[after]]
-    tree, tokens = np.stack([parent[child], place[child]]), np.stack([place[here], place[after]])
-    ends = np.concatenate([tree, tree[::-1], tokens, tokens[::-1]], 1)
-    lengths = [len(child), len(child), len(here), len(here)]
-    kinds = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], lengths, axis=0)
-    owner = np.concatenate([graph[child], graph[child], graph[here], graph[here]])
-    order = np.argsort(owner, kind="stable")
-    return ends[:, order], kinds[order], np.bincount(owner, minlength=len(count))
-
-
-def _targets(names: Sequence[str], train: Mask) -> tuple[tuple[str, ...], Array]:
-    """Return the vocabulary and the places ``(B, 5)``."""
-    words = [subtokens(name) for name in names]
-    counts = Counter(word for row, learned in zip(words, train, strict=True) if learned for word in row)
-    kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_TARGETS]
-    code = {word: i for i, word in enumerate(kept)}
-    unknown, end = len(kept), len(kept) + 1
-    y = [[code.get(word, unknown) for word in row[:PLACES]] + [end] * (PLACES - len(row)) for row in words]
-    return (*kept, UNKNOWN, END), np.array(y, dtype=np.int64).reshape(-1, PLACES)

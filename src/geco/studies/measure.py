@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["best_of", "environment", "held_bytes", "reset_peak", "resident", "write_json"]
+from geco.machine import environment
+
+__all__ = ["best_of", "held_bytes", "write_json"]
 
 
 def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: bool = True) -> float:
@@ -45,42 +43,6 @@ def held_bytes(run: Callable[[], Tensor], known: Iterable[Tensor]) -> int:
     total = sum(found.values())
     out.sum().backward()  # until here the graph kept every counted storage alive, so none was counted for another
     return total
-
-
-def reset_peak() -> None:
-    """Start a new count of the process's peak memory (Linux)."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def resident(field: str = "VmHWM") -> int:
-    """Return the process's peak (``VmHWM``) or present (``VmRSS``) resident memory in bytes (Linux)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"/proc/self/status has no {field}; memory is measured on Linux only")
-
-
-def environment() -> dict[str, Any]:
-    """Return what a reader needs to judge the numbers."""
-    import torch_geometric
-
-    try:
-        here = Path(__file__).parent
-        commit = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
-    return {
-        "torch": torch.__version__,
-        "torch_geometric": torch_geometric.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "commit": commit,
-        "date": time.strftime("%Y-%m-%d"),
-    }
 
 
 def write_json(path: Path | None, command: str, results: object) -> None:

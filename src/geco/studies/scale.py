@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import torch
 
 from geco.console import print_table
+from geco.machine import resident
 from geco.studies.contenders import CONTENDERS, make, random_graph
-from geco.studies.measure import best_of, resident, write_json
+from geco.studies.measure import best_of, write_json
 
 T = TypeVar("T")
 # glibc: take large blocks from the heap, and keep the heap.

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 
 from geco.console import print_table
+from geco.machine import reset_peak, resident
 from geco.studies.contenders import CONTENDERS, QUADRATIC, make, random_graph, real_graph
-from geco.studies.measure import best_of, held_bytes, reset_peak, resident, write_json
+from geco.studies.measure import best_of, held_bytes, write_json
 
 NODES = [1024, 2048, 16384, 32768, 131072, 169343]
 

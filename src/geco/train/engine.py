@@ -106,24 +106,27 @@ class Trainer:
 
     def fit(self) -> dict[str, Any]:
         """Train to the end and return the result: the test score at the best validation epoch."""
-        epochs, patience = self.config.train.epochs, self.config.train.patience
         try:
-            while self.state.epoch < epochs and not self.state.finished:
-                begin = time.perf_counter()
-                mean_loss = self._epoch()
-                self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0)
-                if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == epochs:
-                    self._evaluate(mean_loss, begin)
-                    self.state.finished = bool(patience) and self.state.waited >= patience
-                    if self.state.finished or self.state.epoch == epochs or self._due():
-                        self._save()
+            self._epochs()
+            result = {**self.state.best, "metric": self.metric, "epochs": self.state.epoch, "parameters": self.parameters}
+            if self.run is not None:
+                self.run.finish(result)
+            return result
         finally:
-            if self.run is not None and not (self.state.finished or self.state.epoch == epochs):
+            if self.run is not None:
                 self.run.close()
-        result = {**self.state.best, "metric": self.metric, "epochs": self.state.epoch, "parameters": self.parameters}
-        if self.run is not None:
-            self.run.finish(result)
-        return result
+
+    def _epochs(self) -> None:
+        epochs, patience = self.config.train.epochs, self.config.train.patience
+        while self.state.epoch < epochs and not self.state.finished:
+            begin = time.perf_counter()
+            mean_loss = self._epoch()
+            self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0)
+            if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == epochs:
+                self._evaluate(mean_loss, begin)
+                self.state.finished = bool(patience) and self.state.waited >= patience
+                if self.state.finished or self.state.epoch == epochs or self._due():
+                    self._save()
 
     @property
     def parameters(self) -> int:

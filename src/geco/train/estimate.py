@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from geco.data.dataset import GraphDataset
-from geco.studies.measure import resident
+from geco.machine import resident
 from geco.train.config import Config
 from geco.train.engine import Trainer
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +34,6 @@ class Run:
     info: Info
     config: Config
     schema: Schema | None
-    about: dict[str, Any]
 
     def reading(self, path: Path) -> Schema:
         """Return how new files are to be read: as those the network was trained on, or as molecules are."""
@@ -82,4 +80,4 @@ def load_run(path: Path) -> Run:
     network.load_state_dict(entry.arrays)
     schema = Schema.from_json(about["schema"]) if about.get("schema") else None
     config = from_table(about["config"], Config(), str(found[0]))
-    return Run(network.eval(), Info.from_json(about["info"]), config, schema, about)
+    return Run(network.eval(), Info.from_json(about["info"]), config, schema)

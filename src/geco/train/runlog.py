@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import platform
-import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from geco.errors import CheckpointError, GecoError
+from geco.machine import environment
 from geco.nn.pretrained import write_whole
 from geco.train.config import Config, read_toml, to_toml
 
-__all__ = ["RunFolder", "environment"]
+__all__ = ["RunFolder"]
 
 
 class RunFolder:
@@ -60,25 +58,12 @@ class RunFolder:
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 
     def finish(self, result: dict[str, Any]) -> None:
-        """Write the result and let go of the folder."""
+        """Write the result."""
         write_whole(self.path / "result.json", json.dumps(result, indent=2).encode())
-        self.close()
 
     def close(self) -> None:
         """Let go of the folder."""
         self.lock.release()
-
-
-def environment() -> dict[str, Any]:
-    """Return what a reader needs to judge a result."""
-    names = ("geco-graph", "torch", "torch-geometric", "numpy", "scipy")
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        "packages": {name: version(name) for name in names},
-        "date": time.strftime("%Y-%m-%d"),
-    }
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, Any]]:
