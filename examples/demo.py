@@ -19,7 +19,7 @@ NEXT = """
 digits: 1,797 images joined to their nearest neighbours, which favours a GCN. ring-copy: a key must travel 50 edges around
 a ring; two layers of message passing cannot see it (chance is 0.25), two layers of GECO hear every node.
 
-Next:
+Next, in this environment (. .venv/bin/activate):
   geco train digits --model.name gat           another network, the same engine
   geco train cora --seeds 0 1 2 --out runs/a   a benchmark (downloads it), mean and spread over seeds
   geco data import my-folder --name mine       your own nodes.csv and edges.csv, or molecules; then: geco train mine
