@@ -43,7 +43,7 @@ def test_public_surface() -> None:
     from geco.nn.reference import surrogate_attention
 
     assert geco.GECO is geco.nn.GECO
-    for name in ("LocalPropagation", "GlobalContext", "GECOConv", "GECOLayer"):
+    for name in ("LocalPropagation", "GlobalContext", "GECOConv", "GECOLayer", "GPSLayer"):
         assert issubclass(getattr(geco.nn, name), torch.nn.Module)
     assert callable(circular_conv)
     assert callable(surrogate_attention)

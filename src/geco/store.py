@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -24,7 +26,9 @@ from torch import Tensor
 
 from geco.errors import ResourceError
 
-__all__ = ["Entry", "read_entry", "sha256", "sweep", "write_entry"]
+__all__ = ["Entry", "has_entry", "read_entry", "sha256", "sweep", "write_entry"]
+
+OLD = ".old.part"  # ends the name of an entry while another takes its place
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Entry:
 
 
 def write_entry(path: Path, entry: Entry) -> None:
-    """Write an entry in place of the one there is, if any; a full disk raises ResourceError and leaves that one.
+    """Write an entry in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a ResourceError.
 
     Example:
         >>> import tempfile, torch
@@ -45,9 +49,9 @@ def write_entry(path: Path, entry: Entry) -> None:
         >>> read_entry(path).about
         {'made': 'today'}
     """
-    part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
     try:
-        with _disk_errors(path.parent, sum(a.nbytes for a in entry.arrays.values())):
+        with _disk_errors(path, sum(a.nbytes for a in entry.arrays.values())):
+            part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
             data, manifest = part / "data.safetensors", part / "manifest.json"
             save_file({name: array.contiguous() for name, array in entry.arrays.items()}, data)
             facts = {"about": entry.about, "size": data.stat().st_size, "sha256": sha256(data)}
@@ -55,8 +59,8 @@ def write_entry(path: Path, entry: Entry) -> None:
             for file in (data, manifest, part):
                 _flush(file)
             part.chmod(0o755)
-            if path.exists():
-                os.replace(path, part.with_name(part.name.replace(".part", ".old.part")))
+            if path.exists():  # a folder cannot be replaced in one move: between the two, readers take the old one
+                os.replace(path, part.with_name(part.name.removesuffix(".part") + OLD))
             os.replace(part, path)
             _flush(path.parent)
     finally:
@@ -66,8 +70,9 @@ def write_entry(path: Path, entry: Entry) -> None:
 def read_entry(path: Path) -> Entry:
     """Return a sound entry, or raise ValueError saying what is wrong with it."""
     try:
-        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        data = path / "data.safetensors"
+        place = path if path.exists() else next(iter(_replaced(path)), path)
+        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+        data = place / "data.safetensors"
         if data.stat().st_size != manifest["size"] or sha256(data) != manifest["sha256"]:
             raise ValueError("its data does not have the size and checksum of its manifest")
         with safe_open(data, "pt") as file:
@@ -76,9 +81,17 @@ def read_entry(path: Path) -> Entry:
         raise ValueError(f"{path} is damaged ({error})") from error
 
 
+def has_entry(path: Path) -> bool:
+    """Tell whether there is an entry, sound or not."""
+    return path.exists() or bool(_replaced(path))
+
+
 def sweep(path: Path) -> None:
-    """Remove what killed processes left beside an entry; nobody else may be writing it."""
-    for old in path.parent.glob(f".{path.name}.*.part"):
+    """Remove what killed processes left beside an entry, and undo a replacement cut in two; nobody else may be writing it."""
+    if not path.exists():
+        for old in _replaced(path)[:1]:
+            os.replace(old, path)
+    for old in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
 
 
@@ -88,19 +101,27 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _replaced(path: Path) -> list[Path]:
+    """Return the entry that was being replaced when its writer was killed, if any."""
+    return list(path.parent.glob(f".{glob.escape(path.name)}.*{OLD}"))
+
+
 @contextlib.contextmanager
-def _disk_errors(folder: Path, size: int) -> Iterator[None]:
-    """Say what a full disk needs; safetensors reports it as its own error."""
+def _disk_errors(path: Path, size: int) -> Iterator[None]:
+    """Say what a full disk needs; safetensors reports the system's errors as its own."""
     try:
         yield
     except (OSError, SafetensorError) as error:
-        number = error.errno if isinstance(error, OSError) else None
-        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (number is None and "os error" in str(error).lower()):
-            free = shutil.disk_usage(folder).free
+        named = re.search(r"os error (\d+)", str(error))
+        number = error.errno if isinstance(error, OSError) else int(named[1]) if named else None
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            free = shutil.disk_usage(path.parent).free
             raise ResourceError(
-                f"could not write {size / 2**20:.1f} MiB to {folder}: {error} ({free / 2**20:.0f} MiB free on the disk); "
-                "free some space or choose another folder. Nothing that was there is changed"
+                f"could not write {path}: no space, needs {size / 2**20:.1f} MiB, has {free / 2**20:.1f} MiB free "
+                f"({os.strerror(number)}); free some space or choose another folder. Nothing that was there is changed"
             ) from error
+        if isinstance(error, SafetensorError):
+            raise ResourceError(f"could not write {path}: {error}") from error
         raise
 
 

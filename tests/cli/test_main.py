@@ -96,7 +96,12 @@ def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], w
         (ResourceError("disk full"), 6, "disk full"),
         (ValueError("order must be 1 or more"), 2, "order must be 1 or more"),
         (PermissionError(13, "Permission denied", "/x"), 6, "Permission denied: /x"),
-        (MemoryError(), 6, "out of memory"),
+        (MemoryError(), 6, f"out of memory; {module.MEMORY}"),
+        (
+            RuntimeError("can't allocate memory: 8 bytes\nat x.cpp"),
+            6,
+            f"out of memory (can't allocate memory: 8 bytes); {module.MEMORY}",
+        ),
         (KeyError("x"), 1, "KeyError: 'x'; this should not happen, --debug shows where"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
@@ -140,10 +145,12 @@ def test_a_terminal_without_our_characters(tmp_path: Path) -> None:
     assert all(name in found.stdout for name in DATASETS)
 
 
-def test_termination_is_143() -> None:
+@pytest.mark.parametrize("place", ["main._run", "tyro.cli"])
+def test_termination_is_143(place: str) -> None:
+    """Also while flags are read, when what goes to standard error is kept back."""
     code = (
-        "import time; from geco.cli import main\n"
-        "main._run = lambda words: (print('started', flush=True), time.sleep(60))\nmain.main(['x'])"
+        "import os, time, tyro; from geco.cli import main\n"
+        f"{place} = lambda *_, **__: (os.write(1, b'started\\n'), time.sleep(60))\nmain.main(['data', 'list'])"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
 from geco.nn import reference
-from geco.nn.functional import circular_conv, fast_length, ring_length
+from geco.nn.functional import circular_conv, dropout, fast_length, ring_length
 from tests.conftest import assert_as_good_as, relative_error
 
 LENGTHS = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024]
@@ -83,3 +83,31 @@ def test_half_precision_is_computed_in_float32() -> None:
 def test_refuses(v: torch.Tensor, f: torch.Tensor, word: str) -> None:
     with pytest.raises(ValueError, match=word):
         circular_conv(v, f)
+
+
+@given(st.sampled_from([0.001, 0.1, 0.5, 0.9]), st.sampled_from([(40_001,), (200, 203), (7, 60, 99)]), st.integers(0, 9))
+def test_dropout_zeroes_as_often_as_asked_and_keeps_the_mean(p: float, shape: tuple[int, ...], seed: int) -> None:
+    torch.manual_seed(seed)
+    x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+    y = dropout(x, p, True)
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    y = y.detach()
+    assert torch.equal(grad, y)
+    spread = (p * (1 - p) / y.numel()) ** 0.5
+    assert abs(float((y == 0).double().mean()) - p) < 6 * spread + 2**-16
+    assert abs(float(y.mean()) - 1) < 6 * spread / (1 - p)
+
+
+def test_dropout_entries_are_independent() -> None:
+    """Four entries share a draw: neighbours must not be alike."""
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(400_000), 0.5, True) > 0).double() - 0.5
+    for shift in range(1, 9):
+        assert abs(float((kept[:-shift] * kept[shift:]).mean())) < 6 * 0.25 / 400_000**0.5, shift
+    assert all(abs(float(kept[lane::4].mean())) < 6 * 0.5 / 100_000**0.5 for lane in range(4))
+
+
+def test_dropout_that_does_nothing() -> None:
+    x = torch.randn(5)
+    assert torch.equal(dropout(x, 0.5, False), x)
+    assert torch.equal(dropout(x, 0.0, True), x)

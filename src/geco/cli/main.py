@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "data import": ("geco.cli.importing:import_files", "make a data set of your own files"),
 }
 GROUPS = {"data": "Data sets: list them, look at them, prepare them, import your own."}
+MEMORY = "use fewer workers, smaller batches or a smaller network, or a machine with more memory"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    before = signal.signal(signal.SIGTERM, _terminated)
+    before = {number: signal.signal(number, _terminated) for number in (signal.SIGTERM, signal.SIGUSR1)}
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our characters shows others, not a traceback
@@ -65,7 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         _leave(*_explain(error))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(words: list[str]) -> None:
@@ -113,7 +115,7 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
                 return functools.partial(handler, tyro.cli(type(before), default=before, **flags))
             run: Callable[[], None] = tyro.cli(later, **flags)
     except SystemExit as end:
-        if not end.code:  # --help
+        if end.code != GecoError.exit_code:  # --help, or a signal
             raise
         raise GecoError(_unboxed(said.getvalue())) from None
     return run
@@ -144,13 +146,21 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), getattr(error, "exit_code", GecoError.exit_code)
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ResourceError.exit_code
-    if isinstance(error, MemoryError):
-        return f"out of memory {error}", ResourceError.exit_code
+    if isinstance(error, MemoryError) or _is_memory(error):
+        why = str(error).partition("\n")[0]
+        return f"out of memory{f' ({why})' if why else ''}; {MEMORY}", ResourceError.exit_code
     return f"{type(error).__name__}: {error}; this should not happen, --debug shows where", 1
 
 
+def _is_memory(error: Exception) -> bool:
+    """Tell whether torch could not get memory; it has no type for this but on GPUs."""
+    words = ("allocate memory", "bad_alloc", "memory allocation", "out of memory")
+    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in words)
+
+
 def _terminated(*_: object) -> NoReturn:
-    _leave("terminated", 128 + signal.SIGTERM)
+    os.write(2, b"geco: error: terminated\n")  # print is not safe in a handler, and may be redirected
+    raise SystemExit(128 + signal.SIGTERM)
 
 
 def _leave(line: str, code: int) -> NoReturn:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import statistics
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -102,8 +104,10 @@ def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stop
     schema = stored_schema(config.data.name)
     about = schema.to_json() if schema else None
     trainer = Trainer(config, dataset, folder, resume=resume, schema=about, tell=meter.show, stop=stopped)
-    if trainer.state.epoch:
-        say(f"going on in {folder} after epoch {trainer.state.epoch}")
+    if trainer.done:
+        say(f"{folder} is finished already")
+    elif trainer.state.epoch or trainer.state.batch:
+        say(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
     with meter:
         return trainer.fit()
 
@@ -131,16 +135,24 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Turn the first interrupt into a flag that the loop asks for; a second one ends at once."""
+    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once.
+
+    SIGUSR1 is what batch systems send some time before the end.
+    """
     seen: list[int] = []
+    owner = os.getpid()
 
     def note(number: int, _frame: object) -> None:
-        if seen:
+        if os.getpid() != owner:  # a process that makes batches: it ends when the owner does
+            return
+        if seen and number == signal.SIGINT:
             raise KeyboardInterrupt
+        if seen:
+            sys.exit(128 + signal.SIGTERM)
         seen.append(number)
-        say("stopping after this step; once more to stop at once")
+        os.write(2, b"stopping after this step; once more to stop at once\n")  # print is not safe in a handler
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
     try:
         yield lambda: bool(seen)
     finally:

@@ -36,7 +36,7 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     """
     use_cache(cache_dir)
     from geco.train.batches import serve
-    from geco.train.engine import device_of
+    from geco.train.build import device_of
     from geco.train.results import load_run
     from geco.train.tasks import score
 

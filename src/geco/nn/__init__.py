@@ -4,6 +4,7 @@ from geco.nn.attention import SurrogateAttention
 from geco.nn.blocks import FeedForward, GlobalContext, LocalPropagation
 from geco.nn.conv import GECOConv, GECOLayer
 from geco.nn.filters import ImplicitFilter
+from geco.nn.hybrid import GPSLayer
 from geco.nn.model import GECO
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "FeedForward",
     "GECOConv",
     "GECOLayer",
+    "GPSLayer",
     "GlobalContext",
     "ImplicitFilter",
     "LocalPropagation",

@@ -1,5 +1,7 @@
 r"""The networks GECO is compared with, from PyG where PyG has them, all called alike: ``(x, edge_index, batch)`` to ``(N, D)``.
 
+Sums over edges that PyG gathers and scatters are sparse products where the layer allows (`geco.nn.sparse`): equal, and faster.
+
 Shapes: N nodes, C input channels, D channels.
 """
 
@@ -17,17 +19,19 @@ from torch_geometric.nn import (
     GPSConv,
     Polynormer,
     ResGatedGraphConv,
-    SAGEConv,
     SGFormer,
 )
-from torch_geometric.utils import to_dense_batch
 
-__all__ = ["BASELINES", "LocalStack", "SelfAttention"]
+from geco.nn.functional import dropout
+from geco.nn.mixers import make_mixer
+from geco.nn.sparse import SparseGCNConv, SparseSAGEConv
+
+__all__ = ["BASELINES", "LocalStack"]
 
 
 class LocalStack(nn.Module):
-    r"""L message-passing layers with skip, norm and dropout, the recipe that makes plain GNNs strong:
-    :math:`X \leftarrow \mathrm{dropout}(\mathrm{ReLU}(\mathrm{BN}(\mathrm{conv}(X) + W X)))`.
+    r"""A linear map of the features, then L message-passing layers with skip, norm and dropout, which makes plain GNNs
+    strong: :math:`X \leftarrow \mathrm{dropout}(\mathrm{ReLU}(\mathrm{BN}(\mathrm{conv}(X) + W X)))`.
 
     Args:
         in_channels: C.
@@ -47,47 +51,29 @@ class LocalStack(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        widths = [in_channels, *[channels] * layers]
-        self.skips = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(widths))
-        self.convs = nn.ModuleList(conv(a, b) for a, b in itertools.pairwise(widths)) if conv else None
+        self.encoder = nn.Linear(in_channels, channels)  # messages of width D, however wide the features are
+        self.skips = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers))
+        self.convs = nn.ModuleList(conv(channels, channels) for _ in range(layers)) if conv else None
         self.norms = nn.ModuleList(nn.BatchNorm1d(channels) for _ in range(layers))
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
+        x = self.encoder(x)
         for i, (skip, norm) in enumerate(zip(self.skips, self.norms, strict=True)):
             h = skip(x) if self.convs is None else skip(x) + self.convs[i](x, edge_index)
-            x = nn.functional.dropout(torch.relu(norm(h)), self.dropout, self.training)
+            x = dropout(torch.relu(norm(h)), self.dropout, self.training)
         return x
 
 
-class SelfAttention(nn.Module):
-    """Fused multi-head attention among the nodes of each graph, padding masked: a Transformer's mixer."""
-
-    def __init__(self, channels: int, heads: int) -> None:
-        super().__init__()
-        if channels % heads:
-            raise ValueError(f"the width must be a multiple of the heads, got {channels} and {heads}")
-        self.heads = heads
-        self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
-
-    def forward(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
-        """Return a row per node."""
-        dense, mask = to_dense_batch(x, batch)  # (B, n, D), (B, n)
-        q, k, v = self.qkv(dense).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each (B, heads, n, D / heads)
-        seen = None if bool(mask.all()) else mask[:, None, None, :]
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, seen).transpose(1, 2).flatten(2)
-        out: Tensor = self.out(mixed[mask])
-        return out
-
-
 class TransformerStack(nn.Module):
-    """Pre-norm Transformer layers; the graph's edges are not seen."""
+    """Pre-norm Transformer layers with attention, or Hyena's operator in its place; the graph's edges are not seen."""
 
-    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
+    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int, mixer: str) -> None:
         super().__init__()
         self.dropout = dropout
         self.encoder = nn.Linear(in_channels, channels)
-        self.mixers = nn.ModuleList(SelfAttention(channels, heads) for _ in range(layers))
+        mixers = [make_mixer(mixer, channels, heads=heads) for _ in range(layers)]
+        self.mixers = nn.ModuleList(m for m in mixers if m is not None)
         self.ffns = nn.ModuleList(
             nn.Sequential(
                 nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, channels)
@@ -100,8 +86,8 @@ class TransformerStack(nn.Module):
         """Return a row per node."""
         x = self.encoder(x)
         for mixer, ffn, norm in zip(self.mixers, self.ffns, self.norms, strict=True):
-            x = x + nn.functional.dropout(mixer(norm(x), batch), self.dropout, self.training)
-            x = x + nn.functional.dropout(ffn(x), self.dropout, self.training)
+            x = x + dropout(mixer(norm(x), batch=batch), self.dropout, self.training)
+            x = x + dropout(ffn(x), self.dropout, self.training)
         return x
 
 
@@ -112,7 +98,7 @@ class GPSStack(nn.Module):
         super().__init__()
         self.encoder = nn.Linear(in_channels, channels)
         self.layers = nn.ModuleList(
-            GPSConv(channels, GCNConv(channels, channels), heads, dropout, attn_type=kind) for _ in range(layers)
+            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind) for _ in range(layers)
         )
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -130,6 +116,7 @@ class SGFormerBody(nn.Module):
         super().__init__()
         model = SGFormer(in_channels, channels, channels, 1, 1, dropout, layers, dropout)
         self.attention, self.local = model.trans_conv, model.graph_conv
+        self.local.convs = nn.ModuleList(SparseGCNConv(channels, channels) for _ in range(layers))
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
@@ -143,6 +130,8 @@ class PolynormerBody(Polynormer):  # type: ignore[misc]
 
     def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
         super().__init__(in_channels, channels, channels, layers, 2, 0.0, dropout, dropout)  # PyG's works with one head only
+        widths = [in_channels, *[channels] * layers]
+        self.local_convs = nn.ModuleList(SparseGCNConv(a, b) for a, b in itertools.pairwise(widths))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
         """Switch global attention on once a third of the epochs is over."""
@@ -170,12 +159,14 @@ def _gin(a: int, b: int) -> nn.Module:
 
 BASELINES: dict[str, Make] = {  # (in_channels, channels, layers, dropout, heads)
     "mlp": lambda c, d, n, p, h: LocalStack(c, d, n, p, None),
-    "gcn": lambda c, d, n, p, h: LocalStack(c, d, n, p, GCNConv),
-    "sage": lambda c, d, n, p, h: LocalStack(c, d, n, p, SAGEConv),
+    "gcn": lambda c, d, n, p, h: LocalStack(c, d, n, p, SparseGCNConv),
+    "gcn-pyg": lambda c, d, n, p, h: LocalStack(c, d, n, p, GCNConv),  # the same, its messages gathered and scattered
+    "sage": lambda c, d, n, p, h: LocalStack(c, d, n, p, SparseSAGEConv),
     "gat": lambda c, d, n, p, h: LocalStack(c, d, n, p, lambda a, b: GATConv(a, b // h, h)),
     "gin": lambda c, d, n, p, h: LocalStack(c, d, n, p, _gin),
     "gatedgcn": lambda c, d, n, p, h: LocalStack(c, d, n, p, ResGatedGraphConv),
-    "transformer": TransformerStack,
+    "transformer": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "attention"),
+    "hyena": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "hyena"),
     "gps": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "multihead"),
     "gps-performer": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "performer"),
     "sgformer": SGFormerBody,

@@ -17,7 +17,7 @@ from geco.nn import reference
 from geco.nn.adjacency import Adjacency, Norm, adjacency
 from geco.nn.filters import ImplicitFilter
 from geco.nn.fourier import FourierRings
-from geco.nn.functional import fast_length
+from geco.nn.functional import dropout, fast_length
 from geco.nn.fused import FoldedNorm, fused_global_context
 from geco.nn.graph import check_features
 from geco.nn.segments import Segments, segments
@@ -255,8 +255,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to each row."""
-        h = nn.functional.dropout(self.act(self.lin1(x)), self.dropout, self.training)
-        return nn.functional.dropout(self.lin2(h), self.dropout, self.training)
+        h = dropout(self.act(self.lin1(x)), self.dropout, self.training)
+        return dropout(self.lin2(h), self.dropout, self.training)
 
 
 def _folded(norm: nn.BatchNorm1d, dtype: torch.dtype) -> FoldedNorm:

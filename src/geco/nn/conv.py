@@ -15,6 +15,7 @@ from torch_geometric.nn.resolver import normalization_resolver
 from geco.nn.adjacency import Norm, traced_adjacency
 from geco.nn.attention import SurrogateAttention
 from geco.nn.blocks import FeedForward, GlobalContext, LocalPropagation, Memory, Ring
+from geco.nn.functional import dropout
 from geco.nn.graph import Graph, check_features, graph
 from geco.nn.permutation import arranged
 from geco.nn.rows import by_rows
@@ -220,7 +221,7 @@ class GECOLayer(nn.Module):
         return by_rows(self._skips, mine, x, y)
 
     def _skips(self, x: Tensor, y: Tensor) -> Tensor:
-        h: Tensor = self.norm1(x + nn.functional.dropout(y, self.dropout, self.training))
+        h: Tensor = self.norm1(x + dropout(y, self.dropout, self.training))
         out: Tensor = self.norm2(h + self.ffn(h))
         return out
 

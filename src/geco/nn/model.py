@@ -17,6 +17,7 @@ from torch_geometric.nn.dense import Linear
 from geco.nn.adjacency import Norm
 from geco.nn.attention import SurrogateAttention
 from geco.nn.conv import GECOLayer
+from geco.nn.functional import dropout
 from geco.nn.graph import Graph, check_features
 from geco.nn.permutation import shuffled
 from geco.nn.pretrained import load_pretrained, save_pretrained
@@ -174,7 +175,7 @@ class GECO(nn.Module):
         return [replace(g, rings=shuffled(g.rings, self.seed, epoch, 0, graph_id))] * len(self.layers)
 
     def _run(self, x: Tensor, graphs: Sequence[Tensor | Graph]) -> Tensor:
-        x = nn.functional.dropout(self.encoder(x), self.dropout, self.training)
+        x = dropout(self.encoder(x), self.dropout, self.training)
         for layer, g in zip(self.layers, graphs, strict=True):
             x = layer(x, g)
         return x if self.head is None else self.head(x)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from geco.machine import environment
 
-__all__ = ["best_of", "held_bytes", "write_json"]
+__all__ = ["best_of", "held_bytes", "in_turns", "write_json"]
 
 
 def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: bool = True) -> float:
@@ -26,6 +26,23 @@ def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: 
         run()
         times.append(time.perf_counter() - begin)
     return min(times)
+
+
+def in_turns(runs: dict[str, Callable[[], object]], repeats: int, limit: float = 60.0) -> dict[str, float]:
+    """Return the best time of each in seconds, all taking turns after one that warms up, until it has taken ``limit`` seconds.
+
+    Example:
+        >>> sorted(in_turns({"a": lambda: 1, "b": lambda: 2}, repeats=2))
+        ['a', 'b']
+    """
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats + 1):
+        for name, run in runs.items():
+            if sum(times[name]) < limit:
+                begin = time.perf_counter()
+                run()
+                times[name].append(time.perf_counter() - begin)
+    return {name: min(found[1:] or found) for name, found in times.items()}
 
 
 def held_bytes(run: Callable[[], Tensor], known: Iterable[Tensor]) -> int:

@@ -1,7 +1,8 @@
 """One training step side by side: our layer, the plain composition, fused attention, GPS and SGFormer.
 
 ``python -m geco.studies.step`` prints, for each graph, time of a forward pass without gradients and of forward+backward,
-bytes held between them, and peak memory of a step above its inputs, each beside that of our layer in the same run.
+bytes held between them, and peak memory of a step above its inputs, each beside that of our layer in the same run. The
+models take turns, and each keeps its best time: a shared machine's speed changes by half within minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import multiprocessing
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,8 @@ from torch import Tensor
 
 from geco.console import print_table
 from geco.machine import reset_peak, resident
-from geco.studies.contenders import CONTENDERS, QUADRATIC, make, random_graph, real_graph
-from geco.studies.measure import best_of, held_bytes, write_json
+from geco.studies.contenders import CONTENDERS, QUADRATIC, Contender, make, random_graph, real_graph
+from geco.studies.measure import held_bytes, in_turns, write_json
 
 NODES = [1024, 2048, 16384, 32768, 131072, 169343]
 
@@ -32,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     results = []
     for label, edges, nodes in graphs(options):
         names = [n for n in options.models if nodes <= QUADRATIC.get(n, nodes)]
-        rows = [measure(name, edges, nodes, options) for name in names]
+        rows = measure(names, edges, nodes, options)
         results += [{"graph": label, "nodes": nodes, "edges": edges.shape[1], **row} for row in rows]
         show(label, edges, nodes, rows)
         sys.stdout.flush()
@@ -62,24 +65,32 @@ def graphs(options: argparse.Namespace) -> list[tuple[str, Tensor, int]]:
     return found
 
 
-def measure(name: str, edges: Tensor, nodes: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Return one contender's row: seconds and bytes."""
-    contender = make(name, edges, nodes, options.channels)
+def measure(names: list[str], edges: Tensor, nodes: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return every contender's row: seconds and bytes."""
     x, top = torch.randn(nodes, options.channels, requires_grad=True), torch.randn(nodes, options.channels)
+    contenders = {name: make(name, edges, nodes, options.channels) for name in names}
+    runs: dict[str, Callable[[], object]] = {}
+    for name, contender in contenders.items():
+        runs[f"{name} inference"] = partial(_infer, contender, x)
+        runs[f"{name} step"] = partial(_step, contender, x, top)
+    times = in_turns(runs, options.repeats)
+    rows = []
+    for name, c in contenders.items():
+        held = held_bytes(partial(c.step, x), [x, edges, *c.module.parameters(), *c.module.buffers()])
+        seconds = {kind: times[f"{name} {kind}"] for kind in ("inference", "step")}
+        rows.append({"model": name, **seconds, "held": held, "peak": peak(name, edges, nodes, options.channels)})
+    return rows
 
-    def step() -> None:
-        for t in (x, *contender.module.parameters()):
-            t.grad = None
-        contender.step(x).backward(top)
 
-    def infer() -> None:
-        with torch.no_grad():
-            contender.step(x)
+def _infer(contender: Contender, x: Tensor) -> None:
+    with torch.no_grad():
+        contender.step(x)
 
-    row = {"model": name, "inference": best_of(infer, options.repeats), "step": best_of(step, options.repeats)}
-    row["held"] = held_bytes(lambda: contender.step(x), [x, edges, *contender.module.parameters(), *contender.module.buffers()])
-    row["peak"] = peak(name, edges, nodes, options.channels)
-    return row
+
+def _step(contender: Contender, x: Tensor, top: Tensor) -> None:
+    for t in (x, *contender.module.parameters()):
+        t.grad = None
+    contender.step(x).backward(top)
 
 
 def peak(name: str, edges: Tensor, nodes: int, channels: int) -> int | None:
@@ -94,7 +105,7 @@ def _peak(name: str, edges: Any, nodes: int, channels: int) -> int:
     warnings.filterwarnings("ignore", message="Sparse")
     contender = make(name, torch.from_numpy(edges), nodes, channels)
     x, top = torch.randn(nodes, channels, requires_grad=True), torch.randn(nodes, channels)
-    contender.step(x).backward(top)  # adjacency and plans are built once, not at every step
+    _step(contender, x, top)  # adjacency and plans are built once, not at every step
     for t in (x, *contender.module.parameters()):
         t.grad = None
     before = resident("VmRSS")

@@ -6,17 +6,18 @@ Shapes: N nodes, B graphs of a batch, T targets.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import FullGraphLoader, GraphLoader
-from geco.errors import DataError
+from geco.nn.network import Network
 from geco.train.config import Config
+from geco.train.inputs import check_batches, check_inputs, column_names
 from geco.train.tasks import Judged, judge
 
 __all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "serve"]
@@ -25,13 +26,14 @@ __all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "serve"]
 class Batches(Protocol):
     """What the engine needs of the data."""
 
-    steps: int
+    steps: int  # of an epoch
+    nodes: float  # of a step, on average
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
         """Yield the epoch's batches from the given one on, with the mask of the nodes that count, if not all do."""
         ...
 
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
+    def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return outputs and targets of parts of the split, without gradients."""
         ...
 
@@ -45,6 +47,7 @@ class OneGraph:
         self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
         self.data = data.to(device)
         self.masks = {"train": data.train_mask, "valid": data.val_mask, "test": data.test_mask}
+        self.nodes = float(dataset.num_nodes)
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
         """Yield the graph once."""
@@ -52,7 +55,7 @@ class OneGraph:
             yield self.data, self.masks["train"]
 
     @torch.no_grad()
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
+    def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what one pass gives for every part."""
         output = model(self.data).float()
         return {part: judge(output, self.data, self.masks[part], self.info) for part in parts}
@@ -71,6 +74,7 @@ class ManyGraphs:
                 group_by_size=config.data.group_by_size, workers=config.data.workers if training else 0,
             )  # fmt: skip
         self.steps = len(self.loaders["train"])
+        self.nodes = int(dataset.sizes[split.train].sum()) / self.steps
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
         """Yield the epoch's batches."""
@@ -78,14 +82,14 @@ class ManyGraphs:
             yield batch.to(self.device), None
 
     @torch.no_grad()
-    def outputs(self, model: nn.Module, parts: tuple[str, ...]) -> dict[str, Judged]:
+    def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what a pass over each part gives."""
         found = {}
         for part in parts:
             rows = []
             for batch in self.loaders[part].epoch(0):
                 data = batch.to(self.device)
-                rows.append(judge(model(data).float(), data, None, self.info))
+                rows.append(judge(model(data).float(), data, None, self.info, model.head))
             found[part] = (torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows]))
         return found
 
@@ -97,13 +101,16 @@ def as_trained(data: Data, config: Config) -> Data:
     return data
 
 
-def serve(dataset: GraphDataset, config: Config, device: torch.device) -> Batches:
-    """Return the data as the engine wants it."""
-    if dataset.num_splits == 0:
-        raise DataError(f"{dataset.info.name} has no split into training, validation and test; import it with one")
-    split = dataset.split(config.data.split)
-    for part in ("train", "valid", "test"):
-        if getattr(split, part).numel() == 0:
-            raise DataError(f"{dataset.info.name}: split {config.data.split} has no {part} part")
+def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: dict[str, Any] | None = None) -> Batches:
+    """Return the data as the engine wants it; data that cannot be trained on is refused.
+
+    Args:
+        dataset: with its encodings.
+        config: split and batches.
+        device: where batches go.
+        schema: how the user's files were read, for the names of columns.
+    """
+    check_inputs(dataset, config.data.split, column_names(schema))
+    check_batches(dataset, config.data.split, config.data.batch_size)
     one = len(dataset) == 1 and dataset.info.level == "node"
     return OneGraph(dataset, config, device) if one else ManyGraphs(dataset, config, device)

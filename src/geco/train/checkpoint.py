@@ -1,10 +1,12 @@
-"""Where a run stands, on disk: weights, optimiser and history, whole, checked, at least two of them.
+"""Where a run stands, on disk: weights, optimiser and history, whole, checked, at least two of them; and its best weights.
 
 Nothing of a random generator is kept: batches, node orders and dropout are pure functions of (seed, epoch, step).
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,11 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
+from geco import __version__
 from geco.console import say
 from geco.errors import CheckpointError
 from geco.store import Entry, read_entry, sweep, write_entry
+from geco.train.finite import check_weights
 
-__all__ = ["State", "newest", "restore", "save"]
+__all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
 
 FORMAT = 1
 
@@ -32,7 +36,6 @@ class State:
     history: list[dict[str, Any]] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
     best: dict[str, Any] = field(default_factory=dict)
-    finished: bool = False
 
     @property
     def waited(self) -> int:
@@ -41,37 +44,40 @@ class State:
 
 
 def save(folder: Path, state: State, model: nn.Module, optimizer: optim.Optimizer, about: dict[str, Any], keep: int) -> None:
-    """Write a checkpoint, then remove all but the newest ``keep``."""
+    """Write a checkpoint, then remove all but the newest ``keep``; weights that are not finite are refused."""
     arrays = {f"model/{name}": value for name, value in model.state_dict().items()}
     for number, values in optimizer.state_dict()["state"].items():
         arrays |= {f"optim/{number}/{key}": torch.as_tensor(value) for key, value in values.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{state.epoch:06d}-{state.batch:06d}"
-    own = {name: value.detach().clone() for name, value in arrays.items()}  # safetensors refuses shared memory
-    write_entry(path, Entry(own, {"format": FORMAT, "state": asdict(state), **about}))
+    folder.mkdir(exist_ok=True)
+    _write(folder / f"{state.epoch:06d}-{state.batch:06d}", arrays, {"state": asdict(state), **about}, state)
     for old in _found(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def save_best(path: Path, state: State, model: nn.Module, about: dict[str, Any]) -> None:
+    """Write the weights that validate best in place of those before."""
+    _write(path, model.state_dict(), {**about, **state.best}, state)
+
+
 def newest(folder: Path) -> Entry | None:
-    """Return the newest sound checkpoint, saying which damaged ones it passed over; None if there is none at all."""
-    for path in folder.glob("*"):
-        sweep(path)
+    """Return the newest sound checkpoint, putting damaged ones aside and saying so; None if there is none at all."""
+    for part in folder.glob(".*.part"):  # left by killed processes
+        sweep(folder / re.sub(r"\.\w+(\.old)?\.part$", "", part.name[1:]))
     found = _found(folder)
     for path in reversed(found):
         try:
             return read_entry(path)
         except ValueError as error:
             say(f"{error}; going back to the one before it")
-    if found:
-        raise CheckpointError(f"all {len(found)} checkpoints in {folder} are damaged; start anew with another --out")
+            os.replace(path, path.with_name(f"damaged-{path.name}"))
+    if found or any(folder.glob("damaged-*")):
+        raise CheckpointError(f"all checkpoints in {folder} are damaged; start anew with another --out")
     return None
 
 
 def restore(entry: Entry, model: nn.Module, optimizer: optim.Optimizer) -> State:
     """Put a checkpoint's weights and optimiser into place and return where training was."""
-    if entry.about.get("format") != FORMAT:
-        raise CheckpointError(f"the checkpoint has format {entry.about.get('format')}, this version reads format {FORMAT}")
+    check_format(entry, "the checkpoint")
     try:
         model.load_state_dict(_below(entry, "model/"))
     except RuntimeError as error:
@@ -81,7 +87,27 @@ def restore(entry: Entry, model: nn.Module, optimizer: optim.Optimizer) -> State
         number, _, key = name.partition("/")
         kept.setdefault(int(number), {})[key] = value
     optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})
+    for weight, values in optimizer.state.items():
+        if any(value.dim() and value.shape != weight.shape for value in values.values()):  # torch does not look
+            raise CheckpointError(
+                f"the checkpoint does not fit the model: the optimiser's arrays are not {tuple(weight.shape)}"
+            )
     return State(**entry.about["state"])
+
+
+def check_format(entry: Entry, what: str) -> None:
+    """Refuse what another version of the format wrote."""
+    found, version = entry.about.get("format"), entry.about.get("geco", "an unknown version")
+    if found != FORMAT:
+        raise CheckpointError(
+            f"{what} has format {found}, written by geco {version}; geco {__version__} reads format {FORMAT}: use that version"
+        )
+
+
+def _write(path: Path, arrays: dict[str, Tensor], about: dict[str, Any], state: State) -> None:
+    check_weights(arrays, f"epoch {state.epoch}, batch {state.batch}")
+    own = {name: value.detach().clone() for name, value in arrays.items()}  # safetensors refuses shared memory
+    write_entry(path, Entry(own, {"format": FORMAT, "geco": __version__, **about}))
 
 
 def _below(entry: Entry, prefix: str) -> dict[str, Tensor]:
@@ -89,4 +115,6 @@ def _below(entry: Entry, prefix: str) -> dict[str, Tensor]:
 
 
 def _found(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("[0-9]*") if path.is_dir())
+    """Return the checkpoints, oldest first."""
+    found = [path for path in folder.glob("[0-9]*-*") if re.fullmatch(r"\d+-\d+", path.name)]
+    return sorted(found, key=lambda path: tuple(map(int, path.name.split("-"))))

@@ -6,7 +6,6 @@ node orders are pure functions of them. So a run that was killed goes on bit by 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -18,46 +17,22 @@ import torch
 from torch import Tensor, nn
 
 from geco.data.dataset import GraphDataset
-from geco.data.encodings.names import parse
 from geco.errors import Interrupted, NumericalError
-from geco.nn.network import Network
-from geco.store import Entry, write_entry
 from geco.train import checkpoint
 from geco.train.batches import serve
+from geco.train.build import build, columns, device_of, seed_of
 from geco.train.checkpoint import State
 from geco.train.config import Config
+from geco.train.finite import blame, gradient_norm
+from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
 from geco.train.tasks import loss, score
 
-__all__ = ["Trainer", "build", "device_of", "seed_of"]
+__all__ = ["Trainer"]
 
-
-def device_of(config: Config) -> torch.device:
-    """Return the device a run uses."""
-    if config.train.device != "auto":
-        return torch.device(config.train.device)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def seed_of(*key: int) -> int:
-    """Return a seed that depends on every number of the key and on nothing else."""
-    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big") >> 1
-
-
-def build(config: Config, dataset: GraphDataset) -> Network:
-    """Return the network of a configuration, with weights drawn from its seed."""
-    info, m = dataset.info, config.model
-    torch.manual_seed(seed_of(config.seed))
-    options = {"order": m.order, "norm": m.norm, "permutation": m.permutation, "eval_orders": m.eval_orders}
-    return Network(
-        m.name, dataset.arrays["node/x"].shape[1], info.level, info.num_targets, categories=info.categories,
-        encodings={e.name: dataset.arrays[f"node/{e.name}"].shape[1] for e in map(parse, config.data.encodings)},
-        vocabulary=len(info.names) if info.target == "tokens" else 0, hidden=m.hidden, layers=m.layers, dropout=m.dropout,
-        input_dropout=m.input_dropout, heads=m.heads, pool=m.pool,
-        geco={**options, "ffn_ratio": m.ffn_ratio, "seed": config.seed} if m.name == "geco" else None,
-    )  # fmt: skip
+Group = list[tuple[int, Any, Tensor | None]]  # batches of one step: number, graphs, mask of the nodes that count
 
 
 class Trainer:
@@ -70,7 +45,7 @@ class Trainer:
         resume: go on with what the folder holds.
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
         tell: called with every evaluation.
-        stop: asked after every step whether to save and leave.
+        stop: asked after every step and every epoch whether to save and leave.
     """
 
     def __init__(
@@ -89,20 +64,34 @@ class Trainer:
             torch.set_num_threads(config.train.threads)
         torch.use_deterministic_algorithms(config.train.deterministic)
         self.device = device_of(config)
-        self.batches = serve(dataset, config, self.device)
+        self.batches = serve(dataset, config, self.device, schema)
+        check_memory(config, columns(dataset, "node/x"), self.batches.nodes, self.device)
         self.model = build(config, dataset).to(self.device)
         self.optimizer = make_optimizer(self.model, config.optim)
         self.state = State()
         self.run = None if folder is None else RunFolder(folder, config, resume)
-        found = checkpoint.newest(folder / "last") if folder and resume else None
-        if found is not None and self.run is not None:
-            self.state = checkpoint.restore(found, self.model, self.optimizer)
-            self.run.rewind(self.state.history)
+        if resume and self.run is not None:
+            self._resume(self.run)
+
+    def _resume(self, run: RunFolder) -> None:
+        try:
+            found = checkpoint.newest(run.path / "last")
+            if found is not None:
+                self.state = checkpoint.restore(found, self.model, self.optimizer)
+            run.rewind(self.state.history)
+        except BaseException:
+            run.close()
+            raise
 
     @property
     def metric(self) -> str:
         """Name of the score."""
         return self.info.metric
+
+    @property
+    def parameters(self) -> int:
+        """Number of trained weights."""
+        return sum(p.numel() for p in self.model.parameters())
 
     def fit(self) -> dict[str, Any]:
         """Train to the end and return the result: the test score at the best validation epoch."""
@@ -116,42 +105,40 @@ class Trainer:
             if self.run is not None:
                 self.run.close()
 
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to train."""
+        train = self.config.train
+        return self.state.epoch >= train.epochs or (train.patience > 0 and self.state.waited >= train.patience)
+
     def _epochs(self) -> None:
-        epochs, patience = self.config.train.epochs, self.config.train.patience
-        while self.state.epoch < epochs and not self.state.finished:
+        while not self.done:
             begin = time.perf_counter()
             mean_loss = self._epoch()
             self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0)
-            if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == epochs:
+            if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == self.config.train.epochs:
                 self._evaluate(mean_loss, begin)
-                self.state.finished = bool(patience) and self.state.waited >= patience
-                if self.state.finished or self.state.epoch == epochs or self._due():
+                if self.done or len(self.state.history) % self.config.train.save_every == 0:
                     self._save()
-
-    @property
-    def parameters(self) -> int:
-        """Number of trained weights."""
-        return sum(p.numel() for p in self.model.parameters())
-
-    def _due(self) -> bool:
-        return len(self.state.history) % self.config.train.save_every == 0
+            if not self.done and self.stop():
+                self._interrupt()
 
     def _epoch(self) -> float:
         """Train on the rest of the epoch and return its mean loss."""
         self.model.train()
         self.model.set_epoch(self.state.epoch, self.config.train.epochs)
-        group, size = [], self.config.optim.accumulate
+        group: Group = []
         for number, (data, mask) in enumerate(self.batches.train(self.state.epoch, self.state.batch), self.state.batch):
             group.append((number, data, mask))
-            if len(group) == size or number + 1 == self.batches.steps:
-                self.state.loss_sum += self._step(group)
+            if len(group) == self.config.optim.accumulate or number + 1 == self.batches.steps:
+                self.state.loss_sum += self.step(group)
                 self.state.batch = number + 1
                 group = []
                 if self.stop():
                     self._interrupt()
         return self.state.loss_sum / self.batches.steps
 
-    def _step(self, group: list[tuple[int, Any, Tensor | None]]) -> float:
+    def step(self, group: Group) -> float:
         """Change the weights once, by the mean gradient of a group of batches, and return the sum of their losses."""
         config, epoch = self.config.optim, self.state.epoch
         self.optimizer.zero_grad(set_to_none=True)
@@ -162,13 +149,9 @@ class Trainer:
             found = float(value.detach())
             total += found
             if not math.isfinite(found):
-                raise NumericalError(f"the loss is {found} in epoch {epoch}, batch {number}: {self._blame(data)}")
+                raise NumericalError(f"the loss is {found} in epoch {epoch}, batch {number}: {blame(self.model, data)}")
             (value / len(group)).backward()
-        grads = {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
-        norm = nn.utils.get_total_norm(grads.values())
-        if not bool(norm.isfinite()):
-            bad = ", ".join([name for name, grad in grads.items() if not bool(grad.isfinite().all())][:3])
-            raise NumericalError(f"the gradient of {bad or 'all weights'} is not finite in epoch {epoch}; lower --optim.lr")
+        norm = gradient_norm(self.model, f"epoch {epoch}")
         if config.clip:
             nn.utils.clip_grads_with_norm_(self.model.parameters(), config.clip, norm)
         done = epoch + (group[0][0] + 0.5) / self.batches.steps
@@ -179,30 +162,17 @@ class Trainer:
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.train.amp == "bf16"):
             output = self.model(data)
-        return loss(output.float(), data, mask, self.info)
-
-    def _blame(self, data: Any) -> str:
-        """Name the first module whose output is not finite."""
-        found: list[str] = []
-
-        def look(name: str) -> Callable[..., None]:
-            def hook(_module: nn.Module, _inputs: Any, output: Any) -> None:
-                if isinstance(output, Tensor) and not bool(output.isfinite().all()):
-                    found.append(name)
-
-            return hook
-
-        handles = [module.register_forward_hook(look(name)) for name, module in self.model.named_modules() if name]
-        with torch.no_grad():
-            self.model(data)
-        for handle in handles:
-            handle.remove()
-        return f"the output of {found[0]} is not finite, the first such" if found else "outputs are finite, a target is not"
+        return loss(output.float(), data, mask, self.info, self.model.head, self.config.train.class_weights)
 
     def score(self, parts: tuple[str, ...]) -> dict[str, float]:
         """Return the score of parts of the split."""
         self.model.eval()
         outputs = self.batches.outputs(self.model, parts)
+        for part, (found, _) in outputs.items():
+            if not bool(found.isfinite().all()):
+                raise NumericalError(
+                    f"outputs of the {part} part are not finite after epoch {self.state.epoch}; lower --optim.lr"
+                )
         return {part: score(outputs[part], self.info) for part in parts}
 
     def _evaluate(self, mean_loss: float, begin: float) -> None:
@@ -212,7 +182,9 @@ class Trainer:
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
-            self._save_best()
+            if self.run is not None:
+                self.run.check()
+                checkpoint.save_best(self.run.path / "best", self.state, self.model, self._about())
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         if self.run is not None:
             self.run.log(line, {"train": trained - begin, "evaluate": time.perf_counter() - trained})
@@ -227,13 +199,9 @@ class Trainer:
 
     def _save(self) -> None:
         if self.run is not None:
+            self.run.check()
             folder = self.run.path / "last"
             checkpoint.save(folder, self.state, self.model, self.optimizer, self._about(), self.config.train.keep)
-
-    def _save_best(self) -> None:
-        if self.run is not None:
-            weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-            write_entry(self.run.path / "best", Entry(weights, {**self._about(), **self.state.best}))
 
     def _interrupt(self) -> None:
         self._save()

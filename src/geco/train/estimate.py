@@ -8,25 +8,28 @@ from geco.data.dataset import GraphDataset
 from geco.machine import resident
 from geco.train.config import Config
 from geco.train.engine import Trainer
+from geco.train.memory import available
 
 __all__ = ["estimate"]
 
 
 def estimate(config: Config, dataset: GraphDataset) -> list[str]:
     """Take one step and one evaluation, keep nothing, and return what to expect, a line each."""
+    free = available()
     trainer = Trainer(config, dataset)
     data, mask = next(iter(trainer.batches.train(0)))
-    trainer._step([(0, data, mask)])  # warms up
+    trainer.step([(0, data, mask)])  # warms up
     begin = time.perf_counter()
-    trainer._step([(0, data, mask)])
+    trainer.step([(0, data, mask)])
     step = time.perf_counter() - begin
     trainer.score(("valid",))
     score = time.perf_counter() - begin - step
     epoch = step * trainer.batches.steps + score / config.train.eval_every
+    beside = f"; {free / 2**30:.2f} GiB were available at the start" if free is not None else ""
     return [
         f"{trainer.parameters:,} parameters",
         f"{trainer.batches.steps:,} steps an epoch, {step:.3f} s each",
         f"about {epoch:.1f} s an epoch, {epoch * config.train.epochs / 60:.1f} min for {config.train.epochs} epochs",
-        f"peak memory {resident() / 2**30:.2f} GiB, data included",
+        f"peak memory {resident() / 2**30:.2f} GiB, data included{beside}",
         "nothing was written",
     ]

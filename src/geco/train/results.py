@@ -17,13 +17,12 @@ from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.own import Column, Schema
 from geco.errors import CheckpointError, DataError
 from geco.nn.network import Network
-from geco.store import read_entry
+from geco.store import has_entry, read_entry
 from geco.train.batches import as_trained
+from geco.train.checkpoint import check_format
 from geco.train.config import Config, from_table
 
 __all__ = ["Run", "load_run"]
-
-FILES = ("best/manifest.json", "seed-*/best/manifest.json")
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,20 @@ def load_run(path: Path) -> Run:
     Args:
         path: as given to ``geco train --out``, or the folder of one seed in it.
     """
-    found = sorted(match.parent for pattern in FILES for match in path.glob(pattern))
+    found = [folder / "best" for folder in (path, *sorted(path.glob("seed-*"))) if has_entry(folder / "best")]
     if not found:
-        raise CheckpointError(f"{path} holds no finished epoch of a run (no best/manifest.json in it or in seed-*)")
+        raise CheckpointError(f"{path} holds no finished epoch of a run (no best in it or in seed-*)")
     try:
         entry = read_entry(found[0])
     except ValueError as error:
         raise CheckpointError(f"{error}; train it again") from error
-    about = entry.about
-    network = Network(**about["network"])
-    network.load_state_dict(entry.arrays)
-    schema = Schema.from_json(about["schema"]) if about.get("schema") else None
-    config = from_table(about["config"], Config(), str(found[0]))
-    return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+    check_format(entry, str(found[0]))
+    about, where = entry.about, str(found[0])
+    try:
+        network = Network(**about["network"])
+        network.load_state_dict(entry.arrays)
+        schema = Schema.from_json(about["schema"]) if about.get("schema") else None
+        config = from_table(about["config"], Config(), where)
+        return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error

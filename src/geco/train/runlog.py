@@ -8,12 +8,19 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from geco.errors import CheckpointError, GecoError
+from geco.console import say
+from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
+from geco.store import sweep
 from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
+
+# Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
+# of threads rounds differently; the rest changes no bit of what a step does.
+RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience")
+FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
 
 class RunFolder:
@@ -21,7 +28,7 @@ class RunFolder:
 
     Args:
         path: the folder; made if it is not there.
-        config: of this run; a folder that holds another one is refused, field by field.
+        config: of this run; a folder that holds another one is refused, field by field, but for settings that may change.
         resume: whether to go on with what is there.
     """
 
@@ -33,22 +40,56 @@ class RunFolder:
             self.lock.acquire()
         except Timeout as error:
             raise GecoError(f"another process is training in {path}; choose another --out") from error
-        if (path / "config.toml").exists():
-            self._check(resume)
-        else:
-            write_whole(path / "config.toml", to_toml(config).encode())
-            write_whole(path / "environment.json", json.dumps(environment(), indent=2).encode())
+        self._mine = _identity(path / ".lock")
+        try:
+            self._open(resume)
+        except BaseException:
+            self.close()
+            raise
 
-    def _check(self, resume: bool) -> None:
-        if not resume:
+    def _open(self, resume: bool) -> None:
+        if not (self.path / "config.toml").exists():
+            write_whole(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
+            write_whole(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
+        elif not resume:
             raise GecoError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
-        old, new = read_toml(self.path / "config.toml").to_json(), self.config.to_json()
-        changed = [f"{where}: {a!r} there, {b!r} now" for where, a, b in _differences(old, new)]
-        if changed:
-            raise CheckpointError(f"{self.path} was started with another configuration ({'; '.join(changed)})")
+        else:
+            self._change(_differences(self._stored(), self.config.to_json()))
+            sweep(self.path / "best")
+
+    def _stored(self) -> dict[str, Any]:
+        try:
+            return read_toml(self.path / "config.toml").to_json()
+        except GecoError as error:
+            raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
+
+    def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
+        """Take over settings that may change, and refuse all if there is one that may not."""
+        refused = [f"{name}: {old!r} there, {new!r} now" for name, old, new in changes if not self._free(name, old, new)]
+        if refused:
+            raise CheckpointError(
+                f"{self.path} was started with another configuration ({'; '.join(refused)}); "
+                "give the same settings to go on, or choose another --out"
+            )
+        if changes:
+            say(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
+            (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
+            write_whole(self.path / "config.toml", to_toml(self.config).encode())
+
+    def _free(self, name: str, old: Any, new: Any) -> bool:
+        """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
+        c = self.config
+        steady = c.optim.schedule in ("constant", "plateau") and c.model.name != "polynormer"
+        return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
+
+    def check(self) -> None:
+        """Refuse to write into a folder that was removed, or made anew by another process, while this one trained."""
+        if _identity(self.path / ".lock") != self._mine:
+            raise ResourceError(f"{self.path} was removed or replaced while it was trained in; nothing more is written to it")
 
     def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
         """Add one evaluation."""
+        self.check()
         for name, values in (("metrics", line), ("timing", {"epoch": line["epoch"], **timing})):
             with (self.path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(values) + "\n")
@@ -59,11 +100,20 @@ class RunFolder:
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result."""
+        self.check()
         write_whole(self.path / "result.json", json.dumps(result, indent=2).encode())
 
     def close(self) -> None:
         """Let go of the folder."""
         self.lock.release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, Any]]:

@@ -1,19 +1,18 @@
 """What a task asks of a network: which rows count, what the loss is, what the metric is given.
 
 Unlabelled rows are -1 (classes) or NaN (labels and values) and count nowhere. For links the network gives an embedding of every
-node; a pair's score is their dot product.
+node, and its head scores pairs of them.
 """
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
-from torch_geometric.utils import to_dense_batch
 
 from geco.data.dataset import Info
-from geco.errors import DataError
+from geco.nn.links import LinkHead
 from geco.train.metrics import METRICS
 from geco.train.ranking import batched_reciprocal_ranks
 
@@ -22,31 +21,44 @@ __all__ = ["Judged", "judge", "loss", "score"]
 Judged = tuple[Tensor, Tensor]  # what a metric is given: predictions and targets of the rows that count
 
 
-def loss(output: Tensor, data: Data, mask: Tensor | None, info: Info) -> Tensor:
-    """Return the mean loss over the labels there are: cross entropy, binary cross entropy or absolute error."""
+def loss(
+    output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.Module | None = None, weigh: bool = False
+) -> Tensor:
+    """Return the mean loss over the labels there are: cross entropy, binary cross entropy or absolute error; 0 of none.
+
+    Args:
+        output: of the network.
+        data: graphs with their targets.
+        mask: of the nodes that count, if not all do.
+        info: what the data set asks for.
+        head: of the network, where it scores links.
+        weigh: multiply each class by the share of the batch's rows that are of other classes.
+    """
     if info.level == "link":
-        one, other = data.edge_label_index
-        return F.binary_cross_entropy_with_logits((output[one] * output[other]).sum(1), data.edge_label.float().view(-1))
+        assert isinstance(head, LinkHead)
+        return F.binary_cross_entropy_with_logits(head.pairs(output, data.edge_label_index), data.edge_label.float().view(-1))
     output, wanted = _rows(output, data, mask, info)
     there = wanted.isfinite() if wanted.is_floating_point() else wanted >= 0
-    if not bool(there.any()):
-        raise DataError(f"{info.name}: no labelled {info.level} to train on; check the split and the labels")
+    if not bool(there.any()):  # this batch teaches nothing; that others do was checked at the start
+        return output.sum() * 0.0
     if info.target == "class":
-        _check_classes(wanted, output.shape[1], info)
-        return F.cross_entropy(output, wanted)
+        count = torch.bincount(wanted, minlength=output.shape[1])
+        weight = (1 - count / len(wanted)) * (count > 0) if weigh and int((count > 0).sum()) > 1 else None
+        return F.cross_entropy(output, wanted, weight)
     if info.target == "tokens":
-        return F.cross_entropy(output.flatten(0, 1), wanted.flatten())
+        return F.cross_entropy(output.flatten(0, 1), wanted.flatten(), ignore_index=-1)
     if info.target == "values":
         return F.l1_loss(output[there], wanted[there])
     return F.binary_cross_entropy_with_logits(output[there], wanted[there])
 
 
-def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info) -> Judged:
+def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.Module | None = None) -> Judged:
     """Return what the metric is given for one batch: scores, or tokens, or reciprocal ranks, beside targets."""
     if info.level == "link":
+        assert isinstance(head, LinkHead)
         links = data.edge_label.view(-1) == 1
-        nodes, _ = to_dense_batch(output, data.batch)  # (B, n, D)
-        return batched_reciprocal_ranks(nodes @ nodes.mT, data.edge_label_index[:, links], data.ptr), data.edge_label[links]
+        scores = head.all_pairs(output, data.ptr)  # (B, n, n)
+        return batched_reciprocal_ranks(scores, data.edge_label_index[:, links], data.ptr), data.edge_label[links]
     if info.target == "tokens":
         return output.argmax(2), data.y_words if "y_words" in data else data.y.long()
     return _rows(output, data, mask, info)
@@ -67,9 +79,3 @@ def _rows(output: Tensor, data: Data, mask: Tensor | None, info: Info) -> Judged
     rows = wanted >= 0 if info.target == "class" else torch.ones(len(wanted), dtype=torch.bool, device=wanted.device)
     rows = rows if mask is None else rows & mask
     return output[rows], wanted[rows]
-
-
-def _check_classes(wanted: Tensor, classes: int, info: Info) -> None:
-    bad = wanted[wanted >= classes]
-    if bad.numel():
-        raise DataError(f"{info.name}: {bad.numel()} labels are over {classes - 1}, the last class, up to {int(bad.max())}")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 from torch_geometric.transforms import AddLaplacianEigenvectorPE
 
-from geco.data.encodings import LaplacianEigenvectors, flip_signs, spectrum
+from geco.data.encodings import LaplacianEigenvectors, spectrum
 from geco.data.encodings.base import components, undirected
-from geco.errors import GecoError
 from tests.data.encodings.graphs import Ends, dense_laplacian, graphs, random_graph, ring, star_of_paths
 
 NORMS = st.sampled_from(["sym", "none"])
@@ -122,31 +121,3 @@ def test_fallback_converges(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     used.assert_called()
     assert np.allclose(found, exact, atol=1e-3)
     assert not capsys.readouterr().err
-
-
-@given(st.integers(0, 2**40), st.integers(0, 1000), st.lists(st.integers(0, 10**6), min_size=1, max_size=6, unique=True))
-def test_flips_belong_to_the_graph_not_to_its_batch(seed: int, epoch: int, numbers: list[int]) -> None:
-    graph_id, batch = torch.tensor(numbers), torch.arange(len(numbers)).repeat_interleave(3)
-    pe = torch.randn(len(batch), 20)
-    found = flip_signs(pe, seed, epoch, graph_id, batch)
-    assert torch.equal(found, flip_signs(pe, seed, epoch, graph_id, batch))
-    for place, number in enumerate(numbers):
-        own = batch == place
-        alone = flip_signs(pe[own], seed, epoch, torch.tensor([number]))
-        assert torch.equal(found[own], alone)
-        assert ((alone / pe[own]) == (alone / pe[own])[0]).all()
-        assert torch.equal(alone.abs(), pe[own].abs())
-
-
-def test_flips_are_fair_and_change_with_every_argument() -> None:
-    pe, batch = torch.ones(2000, 16), torch.arange(2000)
-    found = flip_signs(pe, 0, 0, torch.arange(2000), batch)
-    assert abs(float(found.mean())) < 0.02
-    assert float(found.mean(0).abs().max()) < 0.1
-    for other in (flip_signs(pe, 1, 0, torch.arange(2000), batch), flip_signs(pe, 0, 1, torch.arange(2000), batch)):
-        assert 0.45 < float((other == found).float().mean()) < 0.55
-
-
-def test_flips_of_several_graphs_need_the_batch() -> None:
-    with pytest.raises(GecoError, match="batch"):
-        flip_signs(torch.ones(4, 2), 0, graph_id=torch.arange(2))

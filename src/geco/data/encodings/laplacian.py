@@ -10,15 +10,12 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-import torch
-from torch import Tensor
 
 from geco.data.encodings.base import Array, Encoding, blocks, components, fix_signs, undirected
 from geco.data.encodings.spectrum import DENSE, ENVELOPE, kernel, nontrivial
 from geco.errors import GecoError
-from geco.nn.permutation import splitmix
 
-__all__ = ["LaplacianEigenvectors", "flip_signs", "smallest"]
+__all__ = ["LaplacianEigenvectors", "smallest"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,8 @@ class LaplacianEigenvectors(Encoding):
 
     @property
     def name(self) -> str:
-        """``lap_pe``."""
-        return "lap_pe"
+        """``lap_pe``, or with eigenvalues ``lap_pe_values``."""
+        return "lap_pe_values" if self.with_values else "lap_pe"
 
     @property
     def width(self) -> int:
@@ -124,28 +121,3 @@ def smallest(matrix: sp.csr_array, normalization: str, k: int) -> tuple[Array, A
         i, j = column[index]
         vectors[parts[i][0], place] = parts[i][1][:, j]
     return flat[chosen], vectors
-
-
-def flip_signs(pe: Tensor, seed: int, epoch: int = 0, graph_id: Tensor | None = None, batch: Tensor | None = None) -> Tensor:
-    """Give each eigenvector of each graph one random sign, a pure function of seed, epoch, graph and column.
-
-    Args:
-        pe: eigenvectors, ``(N, k)``; not the eigenvalues beside them.
-        seed: of the run.
-        epoch: of the run.
-        graph_id: number of each graph in its data set, ``(B,)``; without it all graphs share their signs.
-        batch: graph of each node in the batch, ``(N,)``; None for one graph.
-
-    Example:
-        >>> pe = torch.ones(3, 2)
-        >>> torch.equal(flip_signs(pe, seed=0, epoch=1), flip_signs(pe, seed=0, epoch=1))
-        True
-    """
-    key = torch.zeros(1, dtype=torch.int64, device=pe.device)
-    for word in (seed, epoch, 0 if graph_id is None else graph_id.to(pe.device).long().view(-1)):
-        key = splitmix(key ^ word)
-    bits = splitmix(key[:, None] ^ splitmix(torch.arange(pe.shape[1], device=pe.device)))  # (B, k)
-    sign = (1 - 2 * (bits & 1)).to(pe.dtype)
-    if batch is None and len(sign) != 1:
-        raise GecoError(f"graph_id names {len(sign)} graphs; give batch, the graph of each node, too")
-    return pe * (sign if batch is None or graph_id is None else sign[batch])

@@ -17,6 +17,9 @@ __all__ = ["NAMES", "parse"]
 # Name: the encoding of a size. What the size counts, and the usual one, are the class's.
 NAMES: dict[str, Callable[..., Encoding]] = {
     "lap-pe": LaplacianEigenvectors,
+    "lap-pe-values": lambda *k: LaplacianEigenvectors(
+        *k, normalization="none", skip_first=False, with_values=True, per_component=False
+    ),  # as in GraphGPS: with eigenvalues, of the plain Laplacian
     "rwse": RandomWalk,
     "degree": Degree,
     "adj-svd": AdjacencySVD,
@@ -34,7 +37,7 @@ def parse(text: str) -> Encoding:
         (4, 16)
         >>> parse("lappe")
         Traceback (most recent call last):
-        geco.errors.GecoError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, rwse, ...
+        geco.errors.GecoError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
     """
     name, colon, size = text.partition(":")
     if name not in NAMES:

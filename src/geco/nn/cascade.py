@@ -1,0 +1,125 @@
+r"""The GECO operator with either of its blocks replaced: local then global, in a row.
+
+Shapes: N nodes, M edges, D channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from geco.nn.adjacency import adjacency
+from geco.nn.blocks import GlobalContext, LocalPropagation
+from geco.nn.graph import check_features
+from geco.nn.hyena import Hyena, ShortConv
+from geco.nn.local import LOCALS, make_local
+from geco.nn.permutation import arranged
+from geco.nn.resolve import build, call, check_name, reset
+from geco.nn.segments import segments
+from geco.nn.softmax import Performer, SelfAttention
+
+__all__ = ["Cascade"]
+
+CONTEXTS: dict[str, type[nn.Module]] = {
+    "gcb": GlobalContext,
+    "attention": SelfAttention,
+    "performer": Performer,
+    "hyena": Hyena,
+}
+
+
+class Cascade(nn.Module):
+    r"""A local block, BatchNorm and a global block in a row, :math:`\mathrm{global}(\mathrm{BN}([X, \mathrm{local}(X)]))`.
+
+    With ``lcb`` and ``gcb`` it is `GECOConv`. The paper's other combinations: ``gcb`` replaced by a Transformer
+    (``context="attention"``), ``lcb`` by a message-passing layer (``local="gcn"``, ...) or by a short convolution over the
+    node order (``local="conv", local_kwargs={"width": 10}`` for Conv-10). What is replaced is :math:`\hat A X`: X itself is
+    passed on beside it in every case, so the global block's width and all else stay the same. ``local="none"`` passes X alone.
+
+    Args:
+        channels: D.
+        local: ``lcb``, ``conv``, or a name of `make_local`.
+        context: ``gcb``, ``attention``, ``performer`` or ``hyena``.
+        heads: of attention, Performer and ``gat``.
+        local_kwargs: options of the local block.
+        context_kwargs: options of the global block.
+
+    Shapes:
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``order`` (N,) to (N, D).
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+        >>> Cascade(16, "conv", "gcb", local_kwargs={"width": 10})(torch.randn(4, 16), edges).shape
+        torch.Size([4, 16])
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        local: str = "lcb",
+        context: str = "gcb",
+        *,
+        heads: int = 4,
+        local_kwargs: dict[str, Any] | None = None,
+        context_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        check_name("local block", local, ("lcb", "conv", *LOCALS))
+        check_name("global block", context, CONTEXTS)
+        self.channels, self.names = channels, (local, context)
+        self.local = _make_local(local, channels, heads, local_kwargs or {})
+        width = channels if self.local is None else 2 * channels
+        self.norm = nn.BatchNorm1d(width)
+        options = dict(context_kwargs or {})
+        if context in ("attention", "performer"):
+            options.setdefault("heads", heads)
+        self.context: nn.Module
+        if context == "gcb":
+            self.context = build(context, GlobalContext, width, channels, options=options)
+        else:
+            self.context = build(context, CONTEXTS[context], channels, options={**options, "in_channels": width})
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget statistics."""
+        for module in self.children():
+            reset(module)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        order: Tensor | None = None,
+    ) -> Tensor:
+        """Apply both blocks; ``order`` is the node at each place of the order (default: as they come)."""
+        check_features(x, self.channels)
+        if self.training and len(x) == 1:
+            raise ValueError("BatchNorm cannot train on a single node; call .eval(), or batch this graph with others")
+        rings = segments(len(x), batch, x.device)
+        parts = [x] if self.local is None else [x, self._nearby(x, edge_index, batch, edge_attr, order)]
+        if isinstance(self.context, GlobalContext):
+            return self.context.mix(parts, rings if order is None else arranged(rings, batch, order), self.norm)
+        out: Tensor = call(self.context, self.norm(torch.cat(parts, 1)), batch=batch, order=order)
+        return out
+
+    def _nearby(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_attr: Tensor | None, order: Any) -> Tensor:
+        if isinstance(self.local, LocalPropagation):
+            return self.local.neighbours(x, adjacency(edge_index, len(x), None, self.local.adjacency_norm))
+        assert self.local is not None
+        out: Tensor = call(self.local, x, edge_index=edge_index, batch=batch, edge_attr=edge_attr, order=order)
+        return out
+
+    def __repr__(self) -> str:
+        """Name the key arguments."""
+        return f"{type(self).__name__}({self.channels}, local={self.names[0]}, context={self.names[1]})"
+
+
+def _make_local(name: str, channels: int, heads: int, options: dict[str, Any]) -> nn.Module | None:
+    if name == "lcb":
+        return build(name, LocalPropagation, options={**options, "channels": channels})
+    if name == "conv":
+        return build(name, ShortConv, channels, options=options)
+    return build(name, make_local, name, channels, options={"heads": heads, **options})

@@ -1,0 +1,55 @@
+r"""Global mixers by name: modules that let the nodes of each graph hear one another, ``(N, D)`` to ``(N, D)``.
+
+All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it; nodes
+need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with what
+else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Cascade`), ``edge_attr`` (`Cascade`) and ``order`` (those for
+which the node order matters).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch import nn
+
+from geco.nn.cascade import Cascade
+from geco.nn.conv import GECOConv
+from geco.nn.hyena import Hyena, ShortConv
+from geco.nn.resolve import build, check_name
+from geco.nn.softmax import Performer, SelfAttention
+
+__all__ = ["MIXERS", "Cascade", "Hyena", "Performer", "SelfAttention", "ShortConv", "make_mixer"]
+
+_MADE: dict[str, type[nn.Module]] = {
+    "geco": GECOConv,
+    "attention": SelfAttention,
+    "performer": Performer,
+    "hyena": Hyena,
+    "conv": ShortConv,
+    "cascade": Cascade,
+}
+MIXERS = (*_MADE, "none")
+
+
+def make_mixer(name: str, channels: int, *, heads: int = 4, **options: Any) -> nn.Module | None:
+    """Return a mixer of D channels, or None for ``none``.
+
+    Args:
+        name: ``geco`` (`GECOConv`), ``attention`` (`SelfAttention`), ``performer`` (`Performer`), ``hyena`` (`Hyena`), ``conv``
+            (`ShortConv`), ``cascade`` (`Cascade`, GECO with a block replaced) or ``none``.
+        channels: D.
+        heads: H of those that have heads.
+        options: further options of the mixer.
+
+    Example:
+        >>> import torch
+        >>> make_mixer("performer", 8, heads=2)(torch.randn(5, 8)).shape
+        torch.Size([5, 8])
+    """
+    check_name("mixer", name, MIXERS)
+    if name == "none":
+        return None
+    if "heads" in inspect.signature(_MADE[name]).parameters:
+        options["heads"] = heads
+    return build(name, _MADE[name], channels, options=options)

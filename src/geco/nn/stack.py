@@ -1,0 +1,103 @@
+r"""Layers of a hybrid network, one after the other: `GPSLayer` with the edge features and node orders of a whole data set.
+
+Shapes: N nodes, M edges, B graphs, C input channels, D channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from geco.nn.functional import dropout
+from geco.nn.hybrid import GPSLayer
+from geco.nn.permutation import shuffled
+from geco.nn.segments import segments
+
+__all__ = ["HybridStack"]
+
+
+class HybridStack(nn.Module):
+    r"""A linear map to D channels, then L `GPSLayer`, edge features handed on from layer to layer.
+
+    Node orders are those of `GECO`: as they come, shuffled once, or shuffled for every epoch and layer, in evaluation averaged
+    over ``eval_orders`` of them. A mixer that does not depend on the order (attention, Performer) is best left ``natural``.
+
+    Args:
+        in_channels: C.
+        channels: D.
+        layers: L.
+        dropout: of every layer.
+        permutation: ``natural``, ``static`` or ``dynamic``.
+        eval_orders: orders averaged in evaluation under ``dynamic``.
+        seed: of the orders.
+        layer: further options of `GPSLayer`.
+
+    Shapes:
+        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,) to (N, D).
+
+    Example:
+        >>> stack = HybridStack(5, 8, 2, 0.1, local="gcn", mixer="geco")
+        >>> stack(torch.randn(3, 5), torch.tensor([[0, 1, 2], [1, 2, 0]])).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float = 0.0,
+        *,
+        permutation: Literal["natural", "static", "dynamic"] = "natural",
+        eval_orders: int = 4,
+        seed: int = 0,
+        **layer: Any,
+    ) -> None:
+        super().__init__()
+        self.dropout, self.permutation, self.eval_orders, self.seed, self.epoch = dropout, permutation, eval_orders, seed, 0
+        self.encoder = nn.Linear(in_channels, channels)
+        self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        for module in (self.encoder, *self.layers):
+            module.reset_parameters()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch's orders ``dynamic`` trains with."""
+        self.epoch = epoch
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        graph_id: Tensor | None = None,
+    ) -> Tensor:
+        """Return a row per node; ``graph_id`` numbers the graphs of a data set, so that each has orders of its own."""
+        epochs = [self.epoch]
+        if self.permutation == "dynamic" and not self.training:
+            epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
+        runs = [self._run(x, edge_index, batch, edge_attr, graph_id, epoch) for epoch in epochs]
+        return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
+
+    def _run(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graph_id: Tensor | None, epoch: int
+    ) -> Tensor:
+        h = dropout(self.encoder(x), self.dropout, self.training)
+        for layer, order in zip(self.layers, self._orders(x, batch, graph_id, epoch), strict=True):
+            assert isinstance(layer, GPSLayer)
+            h, edges = layer.with_edges(h, edge_index, batch, edges, order)
+        return h
+
+    def _orders(self, x: Tensor, batch: Tensor | None, graph_id: Tensor | None, epoch: int) -> list[Tensor | None]:
+        """Return the order of every layer; None is the natural one."""
+        if self.permutation == "natural":
+            return [None] * len(self.layers)
+        rings = segments(len(x), batch, x.device)
+        if self.permutation == "static":
+            return [shuffled(rings, self.seed, 0, 0, graph_id).order] * len(self.layers)
+        return [shuffled(rings, self.seed, epoch, layer, graph_id).order for layer in range(len(self.layers))]

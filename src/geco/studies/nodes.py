@@ -1,0 +1,185 @@
+"""GECO beside six baselines on real node graphs, tuned alike: ``python -m geco.studies.nodes --data amazon-photo``.
+
+Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0, the one with the best *validation* score
+is kept, and trained with five seeds. Test scores of the other trials are not even recorded. What is done is written at once to
+``docs/results/nodes`` and not done again, so the study can be stopped and started. ``--cost`` adds seconds and memory of an
+epoch, side by side (nothing else may run); ``--table`` prints what there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from geco.console import print_table
+from geco.data import load
+from geco.data.dataset import GraphDataset
+from geco.machine import environment
+from geco.nn.pretrained import write_whole
+from geco.studies.epoch import best, cost
+from geco.train.config import Config, from_table
+from geco.train.engine import Trainer
+
+__all__ = ["MODELS", "TRIALS", "main"]
+
+MODELS = ["geco", "gcn", "sage", "gat", "gps-performer", "sgformer", "polynormer"]
+SEEDS = range(5)
+SPLITS = {"tolokers": 10}  # data sets with several splits: a seed takes the split of its number
+
+
+def _trial(
+    layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int, optimiser: str = "adamw"
+) -> dict[str, Any]:
+    return {
+        "model": {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs},
+        "optim": {"name": optimiser, "lr": lr, "weight_decay": decay},
+        "train": {"epochs": epochs},
+    }
+
+
+_SHOPS = [  # layers, width, dropout, of the features, learning rate, weight decay, epochs
+    _trial(2, 64, 0.6, 0.0, 2e-3, 5e-3, 120),
+    _trial(2, 128, 0.5, 0.2, 2e-3, 5e-2, 120),
+    _trial(3, 64, 0.5, 0.0, 5e-3, 5e-4, 120),
+]
+TRIALS: dict[str, list[dict[str, Any]]] = {
+    "amazon-photo": _SHOPS,
+    "pubmed": [
+        _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam"),
+        _trial(2, 64, 0.5, 0.5, 1e-2, 5e-4, 120, "adam"),
+        _trial(3, 64, 0.5, 0.8, 5e-3, 5e-3, 120, "adam"),
+    ],
+    "amazon-computers": _SHOPS,
+    "tolokers": [
+        _trial(3, 64, 0.2, 0.0, 3e-3, 5e-4, 120),
+        _trial(3, 64, 0.3, 0.0, 1e-2, 5e-3, 120),
+        _trial(2, 128, 0.4, 0.0, 3e-3, 5e-3, 120),
+    ],
+    "coauthor-cs": [
+        _trial(2, 64, 0.5, 0.0, 2e-3, 5e-3, 80),
+        _trial(1, 128, 0.6, 0.0, 2e-3, 5e-2, 80),
+        _trial(2, 128, 0.6, 0.0, 2e-3, 5e-2, 80),
+    ],
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the study from the command line."""
+    options = parse(arguments)
+    for name in options.data if not options.table else []:
+        records = {model: Record(options.results / f"{name}-{model}.json", name, model) for model in options.models}
+        if options.cost:
+            add_costs(records, options.data_dir, options.turns)
+            continue
+        dataset = load(name, options.data_dir)
+        for record in records.values():
+            record.run(dataset)
+    print_table(table(options.results, options.data, options.models))
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m geco.studies.nodes", description=__doc__)
+    parser.add_argument("--data", nargs="+", default=list(TRIALS), choices=list(TRIALS))
+    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
+    parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of raw data sets")
+    parser.add_argument("--results", type=Path, default=Path("docs/results/nodes"), help="folder of the records")
+    parser.add_argument("--cost", action="store_true", help="measure an epoch of each model's chosen trial")
+    parser.add_argument("--turns", type=int, default=2, help="how often the models take turns in --cost")
+    parser.add_argument("--table", action="store_true", help="only print what the records hold")
+    return parser.parse_args(arguments)
+
+
+class Record:
+    """What is known of one model on one data set, kept in a file.
+
+    Args:
+        path: the file; what it holds is taken up.
+        data: name of the data set.
+        model: name of the network.
+    """
+
+    def __init__(self, path: Path, data: str, model: str) -> None:
+        self.path, self.data, self.model = path, data, model
+        self.known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def config(self, trial: int, seed: int) -> Config:
+        """Return the configuration of one run."""
+        split = seed % SPLITS.get(self.data, 1)
+        table = {**TRIALS[self.data][trial], "data": {"name": self.data, "split": split}, "seed": seed}
+        return from_table({**table, "model": {**table["model"], "name": self.model}}, Config(), f"trial {trial}")
+
+    @property
+    def chosen(self) -> int:
+        """Number of the trial with the best validation score."""
+        valid: list[float] = self.known["trials"]
+        return valid.index(max(valid))
+
+    def keep(self, **values: Any) -> None:
+        """Add to what is known, and write it."""
+        self.known = {"data": self.data, "model": self.model, **self.known, **values, "environment": environment()}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path, (json.dumps(self.known, indent=2) + "\n").encode())
+
+    def run(self, dataset: GraphDataset) -> None:
+        """Do what is missing: the trials, then the seeds of the best."""
+        valid: list[float] = self.known.get("trials", [])
+        tried: dict[int, dict[str, Any]] = {}
+        for trial in range(len(valid), len(TRIALS[self.data])):
+            tried[trial] = self._train(dataset, trial, 0)
+            valid.append(tried[trial]["valid"])
+            self.keep(trials=valid)
+        seeds: list[dict[str, Any]] = self.known.get("seeds", [])
+        for seed in list(SEEDS)[len(seeds) :]:
+            again = seed == 0 and self.chosen in tried  # the run that was chosen is that of seed 0
+            found = tried[self.chosen] if again else self._train(dataset, self.chosen, seed)
+            seeds.append({key: found[key] for key in ("valid", "test", "epoch", "metric", "parameters")})
+            self.keep(chosen=self.config(self.chosen, 0).to_json(), seeds=seeds)
+
+    def _train(self, dataset: GraphDataset, trial: int, seed: int) -> dict[str, Any]:
+        found = Trainer(self.config(trial, seed), dataset).fit()
+        said = f"{self.data} {self.model} trial {trial} seed {seed}: valid {found['valid']:.4f} at epoch {found['epoch']}"
+        print(said, file=sys.stderr, flush=True)
+        return found
+
+
+def add_costs(records: dict[str, Record], data_dir: Path | None, turns: int) -> None:
+    """Measure an epoch of every model's chosen trial, in turns."""
+    costs: dict[str, dict[str, Any]] = {}
+    for _ in range(turns):
+        for model, record in records.items():
+            costs[model] = best(costs.get(model), cost(record.config(record.chosen, 0), data_dir))
+    for model, record in records.items():
+        record.keep(cost=costs[model])
+
+
+def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:
+    """Return the rows to print, the best model of each data set marked."""
+    rows = [["data set", "model", "valid", "test", "parameters", "epoch", "peak resident"]]
+    for name in names:
+        known = [Record(folder / f"{name}-{model}.json", name, model).known for model in models]
+        done = [k for k in known if len(k.get("seeds", [])) == len(SEEDS)]
+        first = max((statistics.mean(s["test"] for s in k["seeds"]) for k in done), default=0.0)
+        rows += [_row(k, first) for k in done]
+    return rows
+
+
+def _row(known: dict[str, Any], first: float) -> list[str]:
+    tests = [100 * seed["test"] for seed in known["seeds"]]
+    mean, cost_of = statistics.mean(tests), known.get("cost")
+    return [
+        known["data"], known["model"], f"{100 * statistics.mean(seed['valid'] for seed in known['seeds']):.2f}",
+        f"{mean:.2f} ± {statistics.stdev(tests):.2f}" + (" *" if mean >= 100 * first else ""),
+        f"{known['seeds'][0]['parameters']:,}",
+        f"{cost_of['train'] + cost_of['evaluate']:.2f} s" if cost_of else "",
+        f"{cost_of['peak'] / 2**30:.2f} GiB" if cost_of else "",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

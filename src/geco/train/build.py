@@ -1,0 +1,117 @@
+"""From a configuration to what is trained: the network, its device, the seeds of everything random."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torch_geometric.data import Data
+
+from geco.data.dataset import GraphDataset
+from geco.data.encodings.laplacian import LaplacianEigenvectors
+from geco.data.encodings.names import parse
+from geco.errors import GecoError
+from geco.nn.encoders import Features
+from geco.nn.local import degree_histogram
+from geco.nn.network import Network
+from geco.train.config import Config
+
+__all__ = ["build", "columns", "device_of", "seed_of"]
+
+
+def device_of(config: Config) -> torch.device:
+    """Return the device a run uses, or refuse one that this machine does not have."""
+    if config.train.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(config.train.device)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        have = "cpu, cuda" if torch.cuda.is_available() else "cpu"
+        raise GecoError(f"--train.device {config.train.device} cannot be used here; there is {have}") from error
+    return device
+
+
+def seed_of(*key: int) -> int:
+    """Return a seed that depends on every number of the key and on nothing else."""
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big") >> 1
+
+
+def build(config: Config, dataset: GraphDataset) -> Network:
+    """Return the network of a configuration, with weights drawn from its seed."""
+    info, m = dataset.info, config.model
+    torch.manual_seed(seed_of(config.seed))
+    network = Network(
+        m.name, columns(dataset, "node/x"), info.level, info.num_targets, categories=info.categories,
+        encodings=_encodings(config, dataset), edge_columns=columns(dataset, "edge/edge_attr"),
+        edge_categories=info.edge_categories, vocabulary=len(info.names) if info.target == "tokens" else 0, hidden=m.hidden,
+        layers=m.layers, dropout=m.dropout, input_dropout=m.input_dropout, heads=m.heads, options=_options(config, dataset),
+        inputs={"join": m.join, "standardise": m.standardise, "init": m.embedding_init},
+        head={
+            "pool": m.pool, "layers": m.head_layers, "widths": m.head_widths, "norm": m.head_norm, "dropout": m.head_dropout,
+            "act": m.act,
+        },
+    )  # fmt: skip
+    if m.standardise:
+        _standardise(network, config, dataset)
+    return network
+
+
+def columns(dataset: GraphDataset, name: str) -> int:
+    """Return the width of an array, 0 where there is none."""
+    return dataset.arrays[name].shape[1] if name in dataset.arrays else 0
+
+
+def _encodings(config: Config, dataset: GraphDataset) -> dict[str, dict[str, Any]]:
+    """Return the options of each encoding's encoder: eigenvectors go through a DeepSet, others through BatchNorm and a map."""
+    width = {"channels": config.model.encoding_width} if config.model.join == "concat" else {}
+    found: dict[str, dict[str, Any]] = {}
+    for e in map(parse, config.data.encodings):
+        kind: dict[str, Any] = {"kind": "linear"}
+        if isinstance(e, LaplacianEigenvectors):
+            kind = {"kind": "deepset", "values": e.with_values, "seed": config.seed}
+        found[e.name] = {**kind, "columns": columns(dataset, f"node/{e.name}"), **width}
+    return found
+
+
+def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
+    """Return the further options of GECO or of a hybrid."""
+    m = config.model
+    orders = {"permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed, "act": m.act}
+    if m.name == "geco":
+        return {"order": m.order, "norm": m.norm, "ffn_ratio": m.ffn_ratio, **orders}
+    if m.name != "hybrid":
+        return {}
+    mixers: dict[str, dict[str, Any]] = {"geco": {"order": m.order, "norm": m.norm}, "attention": {"dropout": m.mixer_dropout}}
+    more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
+    return {
+        "local": m.local, "mixer": m.mixer, "norm": m.layer_norm, "ffn_ratio": m.ffn_ratio, "local_kwargs": more,
+        "mixer_kwargs": mixers.get(m.mixer, {}), **orders,
+    }  # fmt: skip
+
+
+def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:
+    """Yield the graphs that training sees, a thousand at a time."""
+    chosen = [torch.zeros(1, dtype=torch.int64)] if len(dataset) == 1 else dataset.split(config.data.split).train.split(1000)
+    for part in chosen:
+        yield dataset.batch(part)
+
+
+def _degrees(config: Config, dataset: GraphDataset) -> list[int]:
+    """Return how many nodes of the training graphs have in-degree 0, 1, 2 and so on."""
+    total = torch.zeros(0, dtype=torch.int64)
+    for data in _training(config, dataset):
+        more = degree_histogram(data.edge_index, data.num_nodes)
+        size = max(len(total), len(more))
+        total = F.pad(total, (0, size - len(total))) + F.pad(more, (0, size - len(more)))
+    return total.tolist()
+
+
+def _standardise(network: Network, config: Config, dataset: GraphDataset) -> None:
+    """Take means and deviations of real features from the training graphs."""
+    for encoder, name in ((network.nodes, "x"), (network.edges, "edge_attr")):
+        if encoder is not None and isinstance(encoder.features, Features) and encoder.features.standardise:
+            encoder.features.fit(data[name].float() for data in _training(config, dataset))

@@ -1,0 +1,196 @@
+"""The settings of a run: frozen dataclasses with defaults, ranges and a line of help each. Nothing here imports torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from geco.errors import GecoError
+
+__all__ = ["Config", "DataConfig", "ModelConfig", "OptimConfig", "TrainConfig"]
+
+Body = Literal[
+    "geco", "hybrid", "mlp", "gcn", "gcn-pyg", "sage", "gat", "gin", "gatedgcn", "transformer", "hyena", "gps", "gps-performer",
+    "sgformer", "polynormer",
+]  # fmt: skip
+Local = Literal["gatedgcn", "gine", "gcn", "gat", "pna", "none"]
+Mixer = Literal["geco", "attention", "performer", "hyena", "none"]
+Choice = Literal["natural", "static", "dynamic"]
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which data, and how it is served."""
+
+    name: str = "digits"
+    """Data set: a name of `geco data list` or of your own imported data."""
+    encodings: tuple[str, ...] = ()
+    """Encodings joined to the features, such as lap-pe:10 or rwse:16."""
+    split: int = 0
+    """Which of the data set's splits."""
+    batch_size: int = 128
+    """Graphs a step, where there are several graphs."""
+    group_by_size: bool = True
+    """Put graphs of similar size into one batch."""
+    workers: int = 0
+    """Processes that prepare batches."""
+    undirected: bool = True
+    """Add the reverse of every edge (to single graphs; graph collections keep theirs)."""
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        _least("data", self, split=0, batch_size=1, workers=0)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Which network."""
+
+    name: Body = "geco"
+    """GECO, a hybrid of a local GNN and a global mixer, or a baseline."""
+    hidden: int = 64
+    """Width."""
+    layers: int = 2
+    """Depth."""
+    dropout: float = 0.5
+    """Of the body's layers."""
+    input_dropout: float = 0.0
+    """Of the features."""
+    order: int = 2
+    """K, convolutions of a GECO layer."""
+    norm: Literal["sym", "row", "none", "attention"] = "sym"
+    """How GECO's local block normalises the adjacency."""
+    ffn_ratio: float = 1.0
+    """Width of the feed-forward blocks in multiples of the width."""
+    permutation: Choice = "static"
+    """Node order of GECO: as the file has it, shuffled once, or shuffled for every epoch and layer."""
+    eval_orders: int = 4
+    """Orders averaged at test time under dynamic permutation."""
+    heads: int = 4
+    """Attention heads where there are any."""
+    local: Local = "gatedgcn"
+    """Local GNN of a hybrid."""
+    mixer: Mixer = "geco"
+    """Global mixer of a hybrid."""
+    mixer_dropout: float = 0.0
+    """Of the attention weights in a hybrid with attention."""
+    layer_norm: Literal["batch", "layer"] = "batch"
+    """Norms of a hybrid."""
+    act: Literal["relu", "gelu"] = "relu"
+    """Activation of GECO and hybrids, and of the head."""
+    encoding_width: int = 16
+    """Channels that each encoding takes of the width."""
+    join: Literal["concat", "add"] = "concat"
+    """How encodings join the features; added ones have the whole width."""
+    standardise: bool = False
+    """Bring real features of nodes and edges to mean 0 and deviation 1, as seen in training."""
+    embedding_init: Literal["xavier", "normal"] = "xavier"
+    """How tables of categories start."""
+    pool: Literal["mean", "sum", "max", "attention"] = "mean"
+    """From nodes to a graph."""
+    head_layers: int = 1
+    """Maps of the head; for links 1 is a dot product."""
+    head_widths: Literal["flat", "halving"] = "flat"
+    """Widths between them."""
+    head_norm: bool = False
+    """BatchNorm between them."""
+    head_dropout: float = 0.0
+    """Before each of them."""
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1)
+        for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")
+        if not (math.isfinite(self.ffn_ratio) and self.ffn_ratio > 0):
+            raise GecoError(f"--model.ffn-ratio must be above 0, got {self.ffn_ratio}")
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """How weights are changed."""
+
+    name: Literal["adamw", "adam"] = "adamw"
+    """Optimiser."""
+    lr: float = 0.01
+    """Learning rate."""
+    weight_decay: float = 5e-4
+    """On matrices; never on filters, norms and biases."""
+    filter_lr: float = 1.0
+    """Learning rate of GECO's filters in multiples of lr."""
+    schedule: Literal["constant", "cosine", "linear", "plateau"] = "cosine"
+    """Course of the learning rate after warm-up."""
+    warmup: int = 5
+    """Epochs in which it rises from 0."""
+    plateau_patience: int = 10
+    """Epochs without a better validation score before plateau halves it."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 is no limit."""
+    accumulate: int = 1
+    """Batches whose gradients are averaged for one step."""
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        _least("optim", self, warmup=0, plateau_patience=1, accumulate=1)
+        for name in ("lr", "weight_decay", "filter_lr", "clip"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1e30 or (name == "lr" and value == 0):  # float32 ends at 3e38
+                low = "above 0" if name == "lr" else "0 or more"
+                raise GecoError(f"--optim.{name.replace('_', '-')} must be a finite number {low}, got {value}")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How long, and how it runs."""
+
+    epochs: int = 200
+    """At most."""
+    patience: int = 0
+    """Epochs without a better validation score before it stops; 0 is never."""
+    eval_every: int = 1
+    """Epochs from one validation to the next."""
+    save_every: int = 1
+    """Validations from one checkpoint to the next."""
+    keep: int = 2
+    """Checkpoints kept, at least 2: the newest may be damaged."""
+    class_weights: bool = False
+    """Weigh the classes of a batch in the loss by how rare they are, as on superpixels."""
+    amp: Literal["off", "bf16"] = "off"
+    """Mixed precision; FFTs and sparse products stay in float32."""
+    deterministic: bool = False
+    """Refuse operations of torch that may differ from run to run (on GPUs; CPU results are equal anyway)."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1, or auto: the first GPU if there is one."""
+    threads: int = 0
+    """CPU threads; 0 is torch's choice. Results are equal bit by bit only for an equal number."""
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        _least("train", self, epochs=1, patience=0, eval_every=1, save_every=1, keep=2, threads=0)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    seed: int = 0
+    """Of weights, dropout, batches and node orders."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain types."""
+        found: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return found
+
+
+def _least(section: str, config: Any, **least: int) -> None:
+    for name, low in least.items():
+        if getattr(config, name) < low:
+            raise GecoError(f"--{section}.{name.replace('_', '-')} must be at least {low}, got {getattr(config, name)}")

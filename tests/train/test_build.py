@@ -1,0 +1,77 @@
+"""From settings to networks: hybrids, encodings, heads, statistics of the training part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from geco.data.dataset import GraphDataset
+from geco.data.encodings import encode
+from geco.data.encodings.names import parse
+from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.train.build import build
+from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
+from geco.train.engine import Trainer
+
+TWO_STEPS = Config(DataConfig("test", batch_size=8), ModelConfig(hidden=8, layers=2, dropout=0.1), train=TrainConfig(epochs=1))
+
+
+@pytest.fixture(scope="module")
+def rings() -> GraphDataset:
+    return ring_copy(3, graphs=24)
+
+
+def config(**model: Any) -> Config:
+    return from_table({"model": model}, TWO_STEPS, "test")
+
+
+@pytest.mark.parametrize("local", ["gatedgcn", "gine", "gcn", "gat", "pna", "none"])
+@pytest.mark.parametrize("mixer", ["geco", "attention", "performer", "hyena", "none"])
+def test_every_hybrid_trains(local: str, mixer: str, rings: GraphDataset) -> None:
+    if (local, mixer) == ("none", "none"):
+        with pytest.raises(ValueError, match="a layer needs a local GNN or a mixer"):
+            build(config(name="hybrid", local=local, mixer=mixer), rings)
+        return
+    result = Trainer(config(name="hybrid", local=local, mixer=mixer, heads=2, mixer_dropout=0.1), rings).fit()
+    assert 0 <= result["test"] <= 1
+
+
+@pytest.mark.parametrize("body", ["geco", "hybrid", "gcn"])
+@pytest.mark.parametrize("join", ["concat", "add"])
+def test_encodings_join_the_features(body: str, join: str, rings: GraphDataset) -> None:
+    names = ("lap-pe-values:3", "rwse:4")
+    data = encode(rings, [parse(name) for name in names])
+    made = replace(config(name=body, join=join, encoding_width=2), data=replace(TWO_STEPS.data, encodings=names))
+    network = build(made, data)
+    assert network.nodes is not None
+    assert network.embed(data.batch([0, 1])).shape[1] == 8
+    assert network.nodes.encodings["lap_pe_values"].channels == (2 if join == "concat" else 8)
+    Trainer(made, data).fit()
+
+
+def test_statistics_are_those_of_the_training_graphs() -> None:
+    data = erdos_renyi(12, degree=3, graphs=20, features=4, seed=3)
+    network = build(config(standardise=True, name="hybrid"), data)
+    rows = data.batch(data.split(0).train).x
+    assert network.nodes is not None
+    features: Any = network.nodes.features
+    torch.testing.assert_close(features.mean, rows.mean(0))
+    torch.testing.assert_close(features.std, rows.std(0, correction=0))
+
+
+def test_heads_have_the_widths_asked_for(rings: GraphDataset) -> None:
+    network = build(config(head_layers=3, head_widths="halving", pool="attention", hidden=16), rings)
+    assert [tuple(lin.weight.shape) for lin in network.head.mlp.lins][:2] == [(8, 16), (4, 8)]
+
+
+def test_rare_classes_weigh_more_if_asked() -> None:
+    data = erdos_renyi(40, degree=3, seed=1)
+    losses = []
+    for weigh in (False, True):
+        made = from_table({"train": {"class_weights": weigh, "epochs": 1}}, TWO_STEPS, "test")
+        trainer = Trainer(made, data)
+        losses.append(trainer.step([(0, *next(iter(trainer.batches.train(0))))]))
+    assert losses[0] != losses[1]
