@@ -44,7 +44,7 @@ def _trial(
 
 _SHOPS = [  # layers, width, dropout, of the features, learning rate, weight decay, epochs
     _trial(2, 64, 0.6, 0.0, 2e-3, 5e-3, 120),
-    _trial(2, 128, 0.5, 0.2, 2e-3, 5e-2, 120),
+    _trial(2, 128, 0.5, 0.2, 1e-2, 5e-3, 120),
     _trial(3, 64, 0.5, 0.0, 5e-3, 5e-4, 120),
 ]
 TRIALS: dict[str, list[dict[str, Any]]] = {
@@ -63,7 +63,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "coauthor-cs": [
         _trial(2, 64, 0.5, 0.0, 2e-3, 5e-3, 80),
         _trial(1, 128, 0.6, 0.0, 2e-3, 5e-2, 80),
-        _trial(2, 128, 0.6, 0.0, 2e-3, 5e-2, 80),
+        _trial(2, 64, 0.5, 0.0, 1e-2, 5e-3, 80),
     ],
 }
 
