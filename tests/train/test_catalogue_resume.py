@@ -162,6 +162,15 @@ def test_d7_format_of_the_future(what: str, tmp_path: Path) -> None:
         read(**({} if what == "best" else {"resume": True}))
 
 
+def test_d8_data_that_has_changed(tmp_path: Path) -> None:
+    """D8: a run does not go on with other data under the same name."""
+    kept("gcn", tmp_path)
+    data = rings()
+    data.arrays["node/x"][0, 0] += 1
+    with pytest.raises(CheckpointError, match=r"has changed since .* was started; choose another --out"):
+        Trainer(smallest("gcn"), data, tmp_path / "run", resume=True)
+
+
 @pytest.mark.parametrize("change", ["weight", "optimiser"])
 def test_d7_arrays_that_do_not_fit(change: str, tmp_path: Path) -> None:
     """D7: a checkpoint whose arrays are of another network is refused, not half loaded."""

@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("geco.cli.use:evaluate", "score a trained network on its data set"),
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
     "explain": ("geco.cli.use:explain", "show which nodes a trained GECO listens to"),
+    "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
+    "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),
     "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),
     "data info": ("geco.cli.info:info", "count what a data set holds, beside the published numbers"),
     "data prepare": ("geco.cli.data:prepare", "read data sets and compute encodings, once, into the cache"),

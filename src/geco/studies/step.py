@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -39,7 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
         results += [{"graph": label, "nodes": nodes, "edges": edges.shape[1], **row} for row in rows]
         show(label, edges, nodes, rows)
         sys.stdout.flush()
-    write_json(options.json, "python -m geco.studies.step " + " ".join(sys.argv[1:]), results)
+    words = sys.argv[1:] if arguments is None else arguments
+    write_json(options.json, shlex.join(["python", "-m", "geco.studies.step", *words]), results)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.data.dataset import GraphDataset
-from geco.errors import Interrupted, NumericalError
+from geco.errors import CheckpointError, Interrupted, NumericalError
 from geco.train import checkpoint
 from geco.train.batches import serve
 from geco.train.build import build, columns, device_of, seed_of
@@ -70,6 +70,7 @@ class Trainer:
         self.optimizer = make_optimizer(self.model, config.optim)
         self.state = State()
         self.run = None if folder is None else RunFolder(folder, config, resume)
+        self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         if resume and self.run is not None:
             self._resume(self.run)
 
@@ -77,6 +78,8 @@ class Trainer:
         try:
             found = checkpoint.newest(run.path / "last")
             if found is not None:
+                if found.about.get("data", self.data) != self.data:
+                    raise CheckpointError(f"{self.info.name} has changed since {run.path} was started; choose another --out")
                 self.state = checkpoint.restore(found, self.model, self.optimizer)
             run.rewind(self.state.history)
         except BaseException:
@@ -194,7 +197,7 @@ class Trainer:
         return new > old if METRICS[self.metric].better == "higher" else new < old
 
     def _about(self) -> dict[str, Any]:
-        kept = {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json()}
+        kept = {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json(), "data": self.data}
         return kept if self.schema is None else {**kept, "schema": self.schema}
 
     def _save(self) -> None:
