@@ -3,7 +3,7 @@
 Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0, the one with the best *validation* score
 is kept, and trained with five seeds. Test scores of the other trials are not even recorded. What is done is written at once to
 ``docs/results/nodes`` and not done again, so the study can be stopped and started. ``--cost`` adds seconds and memory of an
-epoch, side by side (nothing else may run); ``--table`` prints what there is.
+epoch, side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was chosen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from geco.data.dataset import GraphDataset
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
 from geco.studies.epoch import best, cost
-from geco.train.config import Config, from_table
+from geco.train.config import Config, from_table, to_toml
 from geco.train.engine import Trainer
 
 __all__ = ["MODELS", "TRIALS", "main"]
@@ -71,7 +71,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)
-    for name in options.data if not options.table else []:
+    for name in options.data if not (options.table or options.configs) else []:
         records = {model: Record(options.results / f"{name}-{model}.json", name, model) for model in options.models}
         if options.cost:
             add_costs(records, options.data_dir, options.turns)
@@ -79,6 +79,8 @@ def main(arguments: list[str] | None = None) -> None:
         dataset = load(name, options.data_dir)
         for record in records.values():
             record.run(dataset)
+    if options.configs:
+        write_configs(options.results, options.configs, options.data, options.models)
     print_table(table(options.results, options.data, options.models))
 
 
@@ -92,6 +94,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cost", action="store_true", help="measure an epoch of each model's chosen trial")
     parser.add_argument("--turns", type=int, default=2, help="how often the models take turns in --cost")
     parser.add_argument("--table", action="store_true", help="only print what the records hold")
+    parser.add_argument("--configs", type=Path, help="folder to write each model's chosen settings to")
     return parser.parse_args(arguments)
 
 
@@ -156,6 +159,18 @@ def add_costs(records: dict[str, Record], data_dir: Path | None, turns: int) -> 
             costs[model] = best(costs.get(model), cost(record.config(record.chosen, 0), data_dir))
     for model, record in records.items():
         record.keep(cost=costs[model])
+
+
+def write_configs(results: Path, folder: Path, names: list[str], models: list[str]) -> None:
+    """Write the chosen settings: GECO's under the name of the data set, where ``geco train`` finds them, others beside it."""
+    for name in names:
+        for model in models:
+            record = Record(results / f"{name}-{model}.json", name, model)
+            if len(record.known.get("seeds", [])) == len(SEEDS):
+                count = len(record.known["trials"])
+                head = f"# The best of {count} trials by validation: python -m geco.studies.nodes --data {name}\n"
+                path = folder / (f"{name}.toml" if model == "geco" else f"{name}-{model}.toml")
+                path.write_text(head + to_toml(record.config(record.chosen, 0)), encoding="utf-8")
 
 
 def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:

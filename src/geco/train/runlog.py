@@ -19,7 +19,7 @@ __all__ = ["RunFolder"]
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
 # of threads rounds differently; the rest changes no bit of what a step does.
-RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience")
+RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
 FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
 
@@ -41,8 +41,10 @@ class RunFolder:
         except Timeout as error:
             raise GecoError(f"another process is training in {path}; choose another --out") from error
         self._mine = _identity(path / ".lock")
+        self.board: Any = None
         try:
             self._open(resume)
+            self.board = _board(path, 0) if config.train.tensorboard else None
         except BaseException:
             self.close()
             raise
@@ -90,12 +92,17 @@ class RunFolder:
     def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
         """Add one evaluation."""
         self.check()
+        if self.board is not None:
+            for name, value in {**line, **timing}.items():
+                self.board.add_scalar(name, value, line["epoch"])
         for name, values in (("metrics", line), ("timing", {"epoch": line["epoch"], **timing})):
             with (self.path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(values) + "\n")
 
     def rewind(self, history: list[dict[str, Any]]) -> None:
-        """Make the metrics file what it was at a checkpoint."""
+        """Make the metrics file what it was at a checkpoint; TensorBoard is told to forget what came after it."""
+        if self.board is not None:
+            self.board = _board(self.path, history[-1]["epoch"] + 1 if history else 0)
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 
     def finish(self, result: dict[str, Any]) -> None:
@@ -105,7 +112,18 @@ class RunFolder:
 
     def close(self) -> None:
         """Let go of the folder."""
+        if self.board is not None:
+            self.board.close()
         self.lock.release()
+
+
+def _board(path: Path, start: int) -> Any:
+    """Return TensorBoard's writer of ``path/tensorboard``, which drops what it holds from the given epoch on."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise GecoError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
+    return SummaryWriter(str(path / "tensorboard"), purge_step=start)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -159,6 +159,8 @@ class TrainConfig:
     """Checkpoints kept, at least 2: the newest may be damaged."""
     class_weights: bool = False
     """Weigh the classes of a batch in the loss by how rare they are, as on superpixels."""
+    tensorboard: bool = False
+    """Write TensorBoard's files too."""
     amp: Literal["off", "bf16"] = "off"
     """Mixed precision; FFTs and sparse products stay in float32."""
     deterministic: bool = False
