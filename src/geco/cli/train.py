@@ -32,7 +32,7 @@ class TrainOptions:
     dataset: Annotated[str, tyro.conf.Positional] = "digits"
     """Data set; without one, scikit-learn's digits."""
     config: Path | None = None
-    """TOML file with settings; flags go before it."""
+    """TOML file with settings, or the name of a shipped one; flags go before it."""
     data_dir: Path | None = None
     """Folder with raw data sets; $GECO_DATA if not given."""
     out: Path | None = None
@@ -56,17 +56,26 @@ class TrainOptions:
 
 
 def defaults(words: list[str]) -> TrainOptions:
-    """Return what flags are put over: the data set's own configuration, then the file given by ``--config``."""
+    """Return what flags are put over: the data set's own configuration, then that given by ``--config``, a path or a name.
+
+    A bare name, such as ``peptides-func-pure``, is that of a file in `geco.configs`, unless a file here is called so.
+    """
+    from difflib import get_close_matches
+
     parser = TrainOptions()
     name = words[0] if words and not words[0].startswith("-") else parser.dataset
-    config = Config()
-    shipped = files("geco.configs") / f"{name}.toml"
-    if shipped.is_file():
-        config = read_toml(Path(str(shipped)), config)
+    shipped = {file.name[:-5]: Path(str(file)) for file in files("geco.configs").iterdir() if file.name.endswith(".toml")}
+    config = read_toml(shipped[name]) if name in shipped else Config()
     for before, word in zip(["", *words], [*words, ""], strict=True):
         given = word.removeprefix("--config=") if word.startswith("--config=") else word if before == "--config" else ""
-        if given:
-            config = read_toml(Path(given), config)
+        path = Path(given)
+        if given and (path.is_file() or path.suffix or path.name != given):
+            config = read_toml(path, config)
+        elif given in shipped:
+            config = read_toml(shipped[given], config)
+        elif given:
+            near = get_close_matches(given.lower(), sorted(shipped), 3, 0.5) or sorted(shipped)
+            raise GecoError(f"no configuration is called {given!r} and there is no such file; there are {', '.join(near)}")
     return replace(parser, dataset=name, data=config.data, model=config.model, optim=config.optim, train=config.train)
 
 

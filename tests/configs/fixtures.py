@@ -1,0 +1,97 @@
+"""Small data in the raw layout and the exact schema of each of the paper's data sets, written for the real readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
+from geco.data.registry import find
+from geco.data.sources import pcqm4mv2
+from geco.data.sources.ogb_code2 import CATEGORIES
+from tests.data.sources import test_lrgb, test_ogb_node, test_pcqm4mv2, test_reddit, test_saint
+from tests.data.sources.comparison import write_ogb
+
+GRAPHS = 16
+PARTS = {"train": list(range(8)), "valid": [8, 9, 10, 11], "test": [12, 13, 14, 15]}
+
+
+def write(name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Write a data set; ``patch`` stays in force while it is read."""
+    if name in test_lrgb.NAMES:
+        for part, count in (("train", 8), ("val", 4), ("test", 4)):
+            patch.setitem(test_lrgb.COUNTS, part, count)
+        test_lrgb._write(folder, name)
+    elif find(name).level == "node":
+        _node_graph(name, folder)
+    elif name == "pcqm4mv2":
+        patch.setattr(pcqm4mv2, "VALID", 3)  # molecules for validation in place of 150,000
+        _pcqm4mv2(folder)
+    else:
+        {"ogbg-ppa": _proteins, "ogbg-code2": _trees}.get(name, _molecules)(name, folder)
+
+
+def _node_graph(name: str, folder: Path) -> None:
+    columns, rng = find(name).sizes.features, np.random.default_rng(0)
+    if name == "ogbn-arxiv":
+        test_ogb_node.write(folder)
+        test_ogb_node.table(folder / "raw" / "node-feat.csv.gz", rng.standard_normal((test_ogb_node.NODES, columns)), "%.9g")
+    elif name == "reddit":
+        test_reddit.write(folder, feature=rng.standard_normal((test_reddit.NODES, columns)))
+    else:
+        test_saint.write(folder, labels=100 if name == "yelp" else 0)
+        np.save(folder / "feats.npy", rng.standard_normal((test_saint.NODES, columns)))
+
+
+def _pcqm4mv2(folder: Path) -> None:
+    (folder / "raw").mkdir(parents=True)
+    table = pd.DataFrame({"idx": range(12), "smiles": test_pcqm4mv2.SMILES, "homolumogap": test_pcqm4mv2.GAPS})
+    table.to_csv(folder / "raw" / "data.csv.gz", index=False)
+    torch.save(test_pcqm4mv2.SPLIT, folder / "split_dict.pt")
+
+
+def _rings(nodes: int) -> dict[str, np.ndarray]:
+    """Return graphs that are rings, each edge once."""
+    ends = np.stack([np.arange(nodes), np.roll(np.arange(nodes), -1)], 1)
+    sizes = np.full(GRAPHS, nodes)
+    return {"edge": np.tile(ends, (GRAPHS, 1)), "num-node-list": sizes, "num-edge-list": sizes}
+
+
+def _molecules(name: str, folder: Path) -> None:
+    rng, tasks = np.random.default_rng(0), find(name).num_targets
+    labels = (np.arange(GRAPHS)[:, None] + np.arange(tasks)) % 2  # both labels in every part
+    if tasks > 1:
+        labels = np.where(rng.random(labels.shape) < 0.3, np.nan, labels)
+    features = {
+        "node-feat": rng.integers(0, ATOM_CATEGORIES, (5 * GRAPHS, 9)),
+        "edge-feat": rng.integers(0, BOND_CATEGORIES, (5 * GRAPHS, 3)),
+        "graph-label": labels,
+    }
+    write_ogb(folder, {**_rings(5), **features}, "scaffold", PARTS)
+
+
+def _proteins(name: str, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = {"edge-feat": rng.random((5 * GRAPHS, 7)), "graph-label": rng.integers(0, 37, GRAPHS)}
+    write_ogb(folder, {**_rings(5), **features}, "species", PARTS)
+
+
+def _trees(name: str, folder: Path) -> None:
+    """Write trees that are paths, the first of 1,005 nodes, and names of 650 words each, so that training has 5,200."""
+    rng, sizes = np.random.default_rng(0), np.array([1_005, *[4] * (GRAPHS - 1)])
+    total, place = int(sizes.sum()), np.concatenate([np.arange(n) for n in sizes])
+    tables = {
+        "edge": np.concatenate([np.stack([np.arange(n - 1), np.arange(1, n)], 1) for n in sizes]),
+        "num-node-list": sizes,
+        "num-edge-list": sizes - 1,
+        "node-feat": rng.integers(0, CATEGORIES[:2], (total, 2)),
+        "node_is_attributed": rng.integers(0, 2, total),
+        "node_dfs_order": place,
+        "node_depth": place,
+        "graph-label": np.array([" ".join(f"w{650 * graph + i}" for i in range(650)) for graph in range(GRAPHS)]),
+    }
+    write_ogb(folder, tables, "project", PARTS)

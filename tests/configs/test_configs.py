@@ -1,0 +1,182 @@
+"""Every shipped configuration is complete, fits its budget, trains and is scored on data of the exact schema."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from geco.cli.train import defaults
+from geco.data.cache import Cache
+from geco.data.dataset import GraphDataset
+from geco.data.encodings import encode
+from geco.data.encodings.names import parse
+from geco.data.loading import load
+from geco.data.registry import find
+from geco.errors import GecoError
+from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, shipped
+from geco.train.build import columns
+from geco.train.config import Config, read_toml
+from geco.train.engine import Trainer
+from tests.configs.fixtures import write
+
+CONFIGS = {name: read_toml(path) for name, path in shipped().items()}
+NODES = {"ogbn-arxiv", "flickr", "reddit", "yelp"}
+LRGB = {"pascalvoc-sp", "coco-sp", "peptides-func", "peptides-struct", "pcqm-contact"}
+MANY = set(PAPER) - NODES
+Datasets = Callable[..., GraphDataset]
+TABLE = Path(__file__).parents[2] / "docs" / "results" / "parameters.md"
+
+
+def committed() -> dict[str, list[str]]:
+    """Return the rows of the committed table by configuration."""
+    rows = [line.strip("| ").split(" | ") for line in TABLE.read_text().splitlines() if line.startswith("| ")]
+    return {row[1]: row for row in rows[1:]}
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Datasets:
+    """Read each data set once, through its reader."""
+    home, found = tmp_path_factory.mktemp("data"), {}
+    cache = Cache(home / "cache")
+
+    def get(name: str, encodings: tuple[str, ...] = ()) -> GraphDataset:
+        if name not in found:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("GECO_CACHE", str(home / "cache"))
+                write(name, home / name, patch)
+                found[name] = load(name, home, cache, offline=True)
+        return encode(found[name], [parse(text) for text in encodings], cache, workers=0) if encodings else found[name]
+
+    return get
+
+
+def test_there_is_one_of_every_kind() -> None:
+    wanted = {*PAPER, *(f"{name}-pure" for name in MANY), *(f"{name}-reassessed" for name in LRGB)}
+    assert len(PAPER) == 14
+    assert set(CONFIGS) == wanted
+    files = {path.stem for path in next(iter(shipped().values())).parent.glob("*.toml")}
+    assert wanted <= files
+    assert set(committed()) == wanted
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_setting_says_where_it_comes_from(name: str) -> None:
+    text = shipped()[name].read_text()
+    bare = [line for line in text.splitlines() if line and line[0] not in "#[" and not re.search(r"\S  # \S", line)]
+    assert bare == []
+    table, m = tomllib.loads(text), CONFIGS[name].model
+    wanted = {"hidden", "layers", "dropout", "order", "norm", "ffn_ratio", "permutation", "act", "head_layers", "head_dropout"}
+    wanted |= {"local", "mixer", "layer_norm"} if m.name == "hybrid" else set()
+    wanted |= {"encoding_width", "join"} if CONFIGS[name].data.encodings else set()
+    assert wanted - set(table["model"]) == set()
+    assert {"name", "lr", "weight_decay", "schedule", "warmup", "clip"} - set(table["optim"]) == set()
+    assert {"name", "encodings"} - set(table["data"]) == set()
+    assert {"epochs", "class_weights"} - set(table["train"]) == set()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_networks_and_departures_of_the_paper(name: str) -> None:
+    config = CONFIGS[name]
+    data = config.data.name
+    assert name.startswith(data)
+    pure = name.endswith("-pure") or data in NODES
+    assert config.model.name == ("geco" if pure else "hybrid")
+    if not name.endswith("-reassessed"):
+        none = NODES | {"pascalvoc-sp", "coco-sp", "ogbg-molpcba", "ogbg-code2", "ogbg-ppa"}
+        assert bool(config.data.encodings) == (data not in none)
+    assert config.model.standardise == (name in ("pascalvoc-sp-reassessed", "coco-sp-reassessed"))
+    assert config.train.class_weights == data.endswith("-sp")
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_counts_are_of_the_true_schema(name: str, datasets: Datasets) -> None:
+    read, made = datasets(name), blank(find(name))
+    for array in ("node/x", "edge/edge_attr"):
+        assert columns(read, array) == columns(made, array)
+    for field in ("level", "target", "num_targets", "metric", "categories", "edge_categories"):
+        assert getattr(read.info, field) == getattr(made.info, field)
+    if read.info.target == "tokens":
+        assert len(read.info.names) == len(made.info.names)
+
+
+def test_code2_is_cut_off_and_ppa_has_one_node_vector(datasets: Datasets) -> None:
+    code2, ppa = datasets("ogbg-code2"), datasets("ogbg-ppa")
+    assert int(code2.sizes.max()) == 1_000
+    assert len(code2.info.names) == 5_002
+    assert code2.arrays["graph/y"].shape[1] == 5
+    assert code2.info.categories == (98, 10_030, 21)
+    assert (ppa.info.categories, columns(ppa, "edge/edge_attr")) == ((1,), 7)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_two_steps_and_an_evaluation(name: str, datasets: Datasets) -> None:
+    config = CONFIGS[name]
+    train = replace(config.train, epochs=2, threads=1, device="cpu")
+    trainer = Trainer(replace(config, train=train), datasets(config.data.name, config.data.encodings))
+    assert trainer.batches.steps == 1  # so two epochs are two steps
+    before = [p.detach().clone() for p in trainer.model.head.parameters()]
+    result = trainer.fit()
+    assert result["epochs"] == len(trainer.state.history) == 2
+    assert all(math.isfinite(line[key]) for line in trainer.state.history for key in ("loss", "valid", "test"))
+    assert all(not torch.equal(p, old) for p, old in zip(trainer.model.head.parameters(), before, strict=True))
+    _assert_size(name, config, trainer.parameters)
+
+
+def _assert_size(name: str, config: Config, found: int) -> None:
+    row = committed()[name]
+    sizes = [str(config.model.hidden), str(config.model.layers), ", ".join(config.data.encodings) or "none"]
+    assert row[3:7] == [*sizes, f"{found:,}"], "run python -m geco.studies.parameters"
+    if config.data.name in BUDGETS:
+        assert abs(found / BUDGETS[config.data.name][0] - 1) <= 0.05
+
+
+@pytest.mark.parametrize("name", sorted(MANY))
+def test_the_pure_network_is_as_large_as_the_hybrid(name: str) -> None:
+    hybrid, pure = (int(committed()[config][6].replace(",", "")) for config in (name, f"{name}-pure"))
+    assert abs(pure / hybrid - 1) <= 0.07
+
+
+def test_markdown_is_what_the_file_holds() -> None:
+    rows = [["data set", "configuration", "network", "width", "depth", "encodings", "parameters", "budget"]]
+    assert markdown([*rows, *committed().values()]) in TABLE.read_text()
+
+
+def test_a_configuration_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "peptides-func-pure").mkdir()  # a folder is no configuration
+    assert defaults(["peptides-func"]).model == CONFIGS["peptides-func"].model
+    for words in (["--config", "peptides-func-pure"], ["--config=peptides-func-pure"]):
+        found = defaults(["peptides-func", *words])
+        assert (found.dataset, found.model.name, found.model.hidden) == ("peptides-func", "geco", 108)
+    (tmp_path / "yelp").write_text("[model]\nhidden = 3\n")
+    assert defaults(["peptides-func", "--config", "yelp"]).model.hidden == 3  # a file of that name comes first
+    (tmp_path / "mine.toml").write_text("[model]\nhidden = 5\n")
+    assert defaults(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_nothing_is_left_over_from_the_data_sets_own_configuration(name: str) -> None:
+    config = CONFIGS[name]
+    found = defaults([config.data.name, "--config", name])
+    unused = ("local", "mixer", "layer_norm", "heads", "mixer_dropout") if config.model.name == "geco" else ()
+    model = replace(found.model, **{key: getattr(config.model, key) for key in unused})
+    if not config.data.encodings:  # then what joins them is not used either
+        model = replace(model, encoding_width=config.model.encoding_width, join=config.model.join)
+    assert (found.data, model, found.optim, found.train) == (config.data, config.model, config.optim, config.train)
+
+
+def test_a_wrong_name_lists_near_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GecoError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
+        defaults(["peptides-func", "--config", "peptide-func-pur"])
+    with pytest.raises(GecoError, match=r"there are coco-sp, .*yelp"):
+        defaults(["peptides-func", "--config", "zzzz"])
+    with pytest.raises(GecoError, match=r"cannot read the configuration none\.toml"):
+        defaults(["peptides-func", "--config", "none.toml"])
