@@ -176,7 +176,7 @@ def test_a_wrong_name_lists_near_ones(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GecoError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
         defaults(["peptides-func", "--config", "peptide-func-pur"])
-    with pytest.raises(GecoError, match=r"there are coco-sp, .*yelp"):
+    with pytest.raises(GecoError, match=r"there are .*coco-sp, .*yelp"):
         defaults(["peptides-func", "--config", "zzzz"])
     with pytest.raises(GecoError, match=r"cannot read the configuration none\.toml"):
         defaults(["peptides-func", "--config", "none.toml"])
