@@ -14,7 +14,7 @@ README = Path(__file__).parent.parent / "README.md"
 def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names: dict[str, object] = {}
     exec("\n".join(blocks), names)
     y, scores = names["y"], names["scores"]

@@ -24,7 +24,7 @@ from tests.data.sources.comparison import write_ogb
 D = 24
 LAP = LaplacianEigenvectors(4, "none", skip_first=False, with_values=True, per_component=False)
 OPTIONS: dict[str, dict[str, Any]] = {
-    "lap_pe": {"kind": "deepset", "columns": 8, "channels": 6},
+    "lap_pe_values": {"kind": "deepset", "columns": 8, "channels": 6},
     "rwse": {"kind": "linear", "columns": 5, "channels": 4},
     "degree": {"kind": "linear", "columns": 1, "channels": 1, "norm": False},
     "adj_svd": {"kind": "linear", "columns": 4, "channels": 2, "norm": False},
@@ -119,7 +119,7 @@ def test_encodings_are_joined(join: str, tmp_path: Path) -> None:
 
 def test_signs_follow_the_epoch_and_the_number_of_the_graph(tmp_path: Path) -> None:
     dataset = _encoded(tmp_path)
-    nodes, _ = encoders(dataset, encodings={"lap_pe": OPTIONS["lap_pe"]})
+    nodes, _ = encoders(dataset, encodings={"lap_pe_values": OPTIONS["lap_pe_values"]})
     found = []
     for epoch in range(8):
         nodes.set_epoch(epoch)
@@ -131,9 +131,9 @@ def test_signs_follow_the_epoch_and_the_number_of_the_graph(tmp_path: Path) -> N
 
 def test_published_widths() -> None:
     """LRGB by GraphGPS: 96 channels, 16 of them LapPE; PCQM4Mv2: 304, 20 of them RWSE."""
-    nodes = NodeEncoder(96, 9, [5] * 9, {"lap_pe": {"kind": "deepset", "columns": 20, "channels": 16}})
+    nodes = NodeEncoder(96, 9, [5] * 9, {"lap_pe_values": {"kind": "deepset", "columns": 20, "channels": 16}})
     assert nodes.features.weight.shape == (45, 80)
-    assert [tuple(lin.weight.shape) for lin in nodes.encodings["lap_pe"].phi.lins] == [(32, 2), (16, 32)]
+    assert [tuple(lin.weight.shape) for lin in nodes.encodings["lap_pe_values"].phi.lins] == [(32, 2), (16, 32)]
     nodes = NodeEncoder(304, 9, [5] * 9, {"rwse": {"kind": "linear", "columns": 16, "channels": 20}})
     assert nodes.features.weight.shape == (45, 284)
 
@@ -177,7 +177,7 @@ def test_wrong_use_is_explained() -> None:
 
 
 def test_new_weights() -> None:
-    nodes = NodeEncoder(D, 3, [4] * 3, {"lap_pe": OPTIONS["lap_pe"], "rwse": OPTIONS["rwse"]})
+    nodes = NodeEncoder(D, 3, [4] * 3, {"lap_pe_values": OPTIONS["lap_pe_values"], "rwse": OPTIONS["rwse"]})
     edges = EdgeEncoder(D, 2)
     for module in (nodes, edges):
         old = [p.clone() for p in module.parameters() if p.dim() == 2]
