@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing.util
 import os
 import sys
 import traceback
@@ -81,6 +82,7 @@ def in_child(work: Callable[[], object]) -> int:
         return pid
     code: Any = 0
     try:
+        multiprocessing.util._run_after_forkers()  # else it shares files through a thread that only its parent has
         os.setsid()  # a process group of its own, so that signals to it stay in it
         with Path(os.environ["CHILD_ERR"]).open("a") as sys.stderr:
             os.dup2(sys.stderr.fileno(), 2)

@@ -80,7 +80,6 @@ def test_e1_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_p
     assert_same(left_by(tmp_path / "run" / "seed-0"), left_by(whole))
 
 
-@pytest.mark.slow  # in a process of its own: a child forked after other tests used workers cannot start its own
 @pytest.mark.parametrize(("name", "place"), [("INT", "step"), ("TERM", "validation"), ("USR1", "first step")])
 def test_e1_signal_with_workers(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
     """E1: with processes that make batches, which get the signal too and must not die of it first."""
