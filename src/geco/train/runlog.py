@@ -44,7 +44,7 @@ class RunFolder:
         self.board: Any = None
         try:
             self._open(resume)
-            self.board = _board(path, 0) if config.train.tensorboard else None
+            self.board = _board(path, 0) if config.train.tensorboard and not resume else None
         except BaseException:
             self.close()
             raise
@@ -101,7 +101,7 @@ class RunFolder:
 
     def rewind(self, history: list[dict[str, Any]]) -> None:
         """Make the metrics file what it was at a checkpoint; TensorBoard is told to forget what came after it."""
-        if self.board is not None:
+        if self.config.train.tensorboard:
             self.board = _board(self.path, history[-1]["epoch"] + 1 if history else 0)
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 
