@@ -20,13 +20,13 @@ from geco.data.encodings.names import parse
 from geco.data.loading import load
 from geco.data.registry import find
 from geco.errors import GecoError
-from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, shipped
+from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, of_the_paper
 from geco.train.build import columns
 from geco.train.config import Config, read_toml
 from geco.train.engine import Trainer
 from tests.configs.fixtures import write
 
-CONFIGS = {name: read_toml(path) for name, path in shipped().items()}
+CONFIGS = {name: read_toml(path) for name, path in of_the_paper().items()}
 NODES = {"ogbn-arxiv", "flickr", "reddit", "yelp"}
 LRGB = {"pascalvoc-sp", "coco-sp", "peptides-func", "peptides-struct", "pcqm-contact"}
 MANY = set(PAPER) - NODES
@@ -61,14 +61,14 @@ def test_there_is_one_of_every_kind() -> None:
     wanted = {*PAPER, *(f"{name}-pure" for name in MANY), *(f"{name}-reassessed" for name in LRGB)}
     assert len(PAPER) == 14
     assert set(CONFIGS) == wanted
-    files = {path.stem for path in next(iter(shipped().values())).parent.glob("*.toml")}
+    files = {path.stem for path in next(iter(of_the_paper().values())).parent.glob("*.toml")}
     assert wanted <= files
     assert set(committed()) == wanted
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_setting_says_where_it_comes_from(name: str) -> None:
-    text = shipped()[name].read_text()
+    text = of_the_paper()[name].read_text()
     bare = [line for line in text.splitlines() if line and line[0] not in "#[" and not re.search(r"\S  # \S", line)]
     assert bare == []
     table, m = tomllib.loads(text), CONFIGS[name].model

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from geco.configs import shipped
 from geco.console import Meter, print_table, say
 from geco.errors import GecoError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, read_toml, to_toml
@@ -60,21 +61,19 @@ def defaults(words: list[str]) -> TrainOptions:
 
     A bare name, such as ``peptides-func-pure``, is that of a file in `geco.configs`, unless a file here is called so.
     """
-    from difflib import get_close_matches
-
     parser = TrainOptions()
     name = words[0] if words and not words[0].startswith("-") else parser.dataset
-    shipped = {file.name[:-5]: Path(str(file)) for file in files("geco.configs").iterdir() if file.name.endswith(".toml")}
-    config = read_toml(shipped[name]) if name in shipped else Config()
+    known = shipped()
+    config = read_toml(known[name]) if name in known else Config()
     for before, word in zip(["", *words], [*words, ""], strict=True):
         given = word.removeprefix("--config=") if word.startswith("--config=") else word if before == "--config" else ""
         path = Path(given)
         if given and (path.is_file() or path.suffix or path.name != given):
             config = read_toml(path, config)
-        elif given in shipped:
-            config = read_toml(shipped[given], config)
+        elif given in known:
+            config = read_toml(known[given], config)
         elif given:
-            near = get_close_matches(given.lower(), sorted(shipped), 3, 0.5) or sorted(shipped)
+            near = difflib.get_close_matches(given.lower(), known, 3, 0.5) or known
             raise GecoError(f"no configuration is called {given!r} and there is no such file; there are {', '.join(near)}")
     return replace(parser, dataset=name, data=config.data, model=config.model, optim=config.optim, train=config.train)
 

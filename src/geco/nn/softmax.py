@@ -6,6 +6,7 @@ Shapes: N nodes, C input channels, D channels, H heads, G graphs of a block, W n
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ from geco.nn.segments import segments
 __all__ = ["Performer", "SelfAttention", "orthogonal_features"]
 
 
-class _Heads(nn.Module):
+class _Heads(nn.Module, ABC):
     """Queries, keys and values of H heads, mixed within each graph; how, is up to `_attend`."""
 
     def __init__(self, channels: int, heads: int, in_channels: int | None, dropout: float, bias: bool) -> None:
@@ -50,8 +51,9 @@ class _Heads(nn.Module):
         q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each (G, H, W, D / H)
         return self._attend(q, k, v, mask).transpose(1, 2).flatten(2)
 
+    @abstractmethod
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        raise NotImplementedError
+        """Mix the values of a block, each ``(G, H, W, D / H)``."""
 
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""

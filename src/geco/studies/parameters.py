@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import torch
 
+from geco.configs import shipped
 from geco.console import print_table
 from geco.data.assemble import collect
 from geco.data.dataset import GraphDataset, Info, Split
@@ -27,7 +27,7 @@ from geco.data.specs_ogb import OGB
 from geco.train.build import build
 from geco.train.config import Config, read_toml
 
-__all__ = ["BUDGETS", "PAPER", "blank", "parameters", "rows", "shipped"]
+__all__ = ["BUDGETS", "PAPER", "blank", "of_the_paper", "parameters", "rows"]
 
 PAPER = tuple(spec.name for spec in (*LARGE, *LRGB, *OGB))  # the paper's fourteen data sets
 LRGB_BUDGET = "paper, Appendix A.1: about 500k"
@@ -99,9 +99,9 @@ def parameters(config: Config) -> int:
     return sum(p.numel() for p in network.parameters())
 
 
-def shipped() -> dict[str, Path]:
-    """Return the shipped configurations by name, in the order of the paper's data sets."""
-    found = {file.name.removesuffix(".toml"): Path(str(file)) for file in files("geco.configs").iterdir()}
+def of_the_paper() -> dict[str, Path]:
+    """Return the configurations of the paper's data sets by name, in their order."""
+    found = shipped()
     wanted = [f"{name}{kind}" for name in PAPER for kind in ("", "-pure", "-reassessed")]
     return {name: found[name] for name in wanted if name in found}
 
@@ -109,7 +109,7 @@ def shipped() -> dict[str, Path]:
 def rows() -> list[list[str]]:
     """Return the table, the header first."""
     table = [HEADER]
-    for name, path in shipped().items():
+    for name, path in of_the_paper().items():
         config = read_toml(path)
         m, budget = config.model, BUDGETS.get(config.data.name, (0, "none stated"))[1]
         network = f"{m.local} + {m.mixer}" if m.name == "hybrid" else m.name
