@@ -2,8 +2,8 @@ r"""Many short rings as blocks of paired places, and their harmonics by matrix p
 
 Places t and n - t of a ring of n nodes stand in the two halves of a block. Cosines are even and sines odd, so the sum of
 the halves meets the cosines, their difference the sines, and each product is half as large. Places 0 and n / 2 have no
-partner: theirs is left empty. A block holds equally many rings of each of its sizes, so that whatever belongs to a size is
-shared by broadcasting.
+partner: theirs is left empty. A block holds equally many rings of each of its sizes, with the same place of all of them side
+by side, so that one product with a size's table serves them all.
 
 Shapes: N nodes in all, D channels, B harmonics; of a block: G rings of each size, M pairs of one ring of each size, W
         harmonics of these; of a size: n nodes, m = n // 2 + 1 pairs, h = min(B, m) harmonics.
@@ -32,7 +32,7 @@ class Block:
         sizes: n of each.
         rings: G.
         tables: cosines and sines of each size, ``(2, h, m)``.
-        nodes: node at each place, ``(2 * G * M,)``, any node where the place is empty.
+        nodes: node at each place, ``(2 * M * G,)``: halves, pairs, rings, any node where the place is empty.
         empty: places without a node, ``(E,)``.
     """
 
@@ -53,34 +53,26 @@ class Block:
         return [table.shape[1] for table in self.tables]
 
     def see(self, v: Tensor) -> Tensor:
-        """Return the harmonics of ``(2 * G * M, D)``, sums with the cosines and with the sines, ``(2, G, W, D)``."""
+        """Return the harmonics of ``(2 * M * G, D)``, sums with the cosines and with the sines, ``(2, W, G, D)``."""
         first, second = v.unflatten(0, (2, -1))
-        halves, waves = v.new_empty(2, self.rings, sum(self.pairs), v.shape[1]), self.waves
-        torch.add(first, second, out=halves[0].flatten(0, 1))
-        torch.sub(first, second, out=halves[1].flatten(0, 1))
-        x = v.new_empty(2, self.rings, sum(waves), v.shape[1])
-        for table, half, out in zip(self.tables, halves.split(self.pairs, 2), x.split(waves, 2), strict=True):
-            _multiply(table, half, out)
-        return x
+        halves = v.new_empty(2, sum(self.pairs), self.rings * v.shape[1])
+        torch.add(first, second, out=halves[0].view_as(first))
+        torch.sub(first, second, out=halves[1].view_as(first))
+        x = v.new_empty(2, sum(self.waves), halves.shape[2])
+        for table, half, out in zip(self.tables, halves.split(self.pairs, 1), x.split(self.waves, 1), strict=True):
+            torch.bmm(table, half, out=out)
+        return x.unflatten(2, (self.rings, -1))
 
     def make(self, x: Tensor) -> Tensor:
-        """Return the sums of waves with harmonics ``(2, G, W, D)``, ``(2 * G * M, D)``: the transpose of `see`."""
-        halves, waves = x.new_empty(2, self.rings, sum(self.pairs), x.shape[3]), self.waves
-        for table, half, seen in zip(self.tables, halves.split(self.pairs, 2), x.split(waves, 2), strict=True):
-            _multiply(table.transpose(1, 2), seen, half)
+        """Return the sums of waves with harmonics ``(2, W, G, D)``, ``(2 * M * G, D)``: the transpose of `see`."""
+        x = x.flatten(2)
+        halves = x.new_empty(2, sum(self.pairs), x.shape[2])
+        for table, half, seen in zip(self.tables, halves.split(self.pairs, 1), x.split(self.waves, 1), strict=True):
+            torch.bmm(table.transpose(1, 2), seen, out=half)
         v = torch.empty_like(halves)
         torch.add(halves[0], halves[1], out=v[0])
         torch.sub(halves[0], halves[1], out=v[1])
-        return v.flatten(0, 2)
-
-
-def _multiply(table: Tensor, x: Tensor, out: Tensor) -> None:
-    """Write ``table @ x``, ``(2, a, b)`` times ``(2, G, b, D)``, the same table for all G."""
-    if x.shape[1] == 1:
-        torch.bmm(table, x.squeeze(1), out=out.squeeze(1))
-    else:
-        for t, each, result in zip(table, x, out, strict=True):
-            torch.bmm(t.expand(len(each), -1, -1), each, out=result)
+        return v.view(2 * sum(self.pairs) * self.rings, -1)
 
 
 def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Block, ...], Tensor]:
@@ -137,8 +129,8 @@ def _places(sizes: tuple[int, ...], first: Tensor) -> tuple[Tensor, Tensor]:
     which = torch.repeat_interleave(torch.arange(len(sizes)), pairs)  # (M,)
     t = torch.arange(len(which)) - (pairs.cumsum(0) - pairs)[which]
     n = size[which]
-    nodes = first.t()[:, which] + torch.stack([t, (n - t) % n]).unsqueeze(1)  # (2, G, M)
-    alone = ((t == 0) | (2 * t == n)).expand(nodes.shape[1:])
+    nodes = first[which] + torch.stack([t, (n - t) % n]).unsqueeze(2)  # (2, M, G)
+    alone = ((t == 0) | (2 * t == n)).unsqueeze(1).expand(nodes.shape[1:])
     return nodes.flatten(), alone.numel() + alone.flatten().nonzero().squeeze(1)
 
 

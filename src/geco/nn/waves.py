@@ -26,7 +26,7 @@ LONGEST = 1024  # nodes of a ring; longer ones need large tables
 MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
 Kept = list[Tensor]
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
-Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (W, D) each
+Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (W, 1, D) each
 
 
 class WaveRings:
@@ -104,8 +104,8 @@ class WaveRings:
         return torch.complex(real, imag).view(len(real), order, -1).transpose(0, 1)
 
     def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Filter]]:
-        """Return the real and imaginary parts of each block's filters, K times ``(W, D)`` twice."""
-        each = [s.unflatten(1, (-1, weight.shape[1])).split(self.waves) for s in spectra]
+        """Return each block's K filters."""
+        each = [s.unflatten(1, (-1, 1, weight.shape[1])).split(self.waves) for s in spectra]
         return [list(zip(p.unbind(1), q.unbind(1), strict=True)) for p, q in zip(*each, strict=True)]
 
 
@@ -125,7 +125,7 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 def _convolve(
     block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Filter]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, G, W, D)``, and its result ``(T, D)``."""
+    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, W, G, D)``, and its result ``(T, D)``."""
     gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
     seen: list[Tensor] = []
     mixed: list[Tensor] = []
@@ -165,8 +165,9 @@ def _times(x: Tensor, p: Tensor, q: Tensor, sign: float) -> Tensor:
 
 def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
     """Write the gradients of p and q in `_times`, summed over rings."""
-    torch.sum(x * dy, (0, 1), out=dp)
-    torch.sum((x[1] * dy[0]).addcmul_(x[0], dy[1], value=-1.0), 0, out=dq)
+    same = x[0] * dy[0]
+    torch.sum(same.addcmul_(x[1], dy[1]), 1, keepdim=True, out=dp)
+    torch.sum(torch.mul(x[1], dy[0], out=same).addcmul_(x[0], dy[1], value=-1.0), 1, keepdim=True, out=dq)
 
 
 @lru_cache(maxsize=64)
