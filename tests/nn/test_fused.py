@@ -14,6 +14,7 @@ from geco.nn.fused import moments
 from geco.nn.reference import global_context
 from geco.nn.segments import segments
 from geco.nn.smooth import SHORTEST, harmonic_limit
+from geco.nn.waves import LONGEST
 from tests.conftest import assert_as_good_as, relative_error
 
 BAR = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024, 65521, 169343]  # the lengths the operator is held to
@@ -73,6 +74,21 @@ def test_orders(n: int, order: int) -> None:
     compare([n], order=order)
 
 
+SIZES = [1, 2, 3, 1, 5, 64, 97, 97, 300, 97, 64, 1]  # rings of one node, primes, powers of two, some of them alike
+
+
+@pytest.mark.parametrize("memory", ["keep", "lean"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_short_rings_by_waves(order: int, memory: str) -> None:
+    compare(SIZES, order=order, memory=memory)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 96, 97])
+def test_harmonics_above_those_of_the_ring_fold(n: int) -> None:
+    """Filters have more harmonics than these rings."""
+    compare([n, n, 200], filter_kwargs={"frequency": 2.0})
+
+
 @pytest.mark.parametrize("n", [5, 997, 1031, 4099])
 def test_by_transforms_where_filters_are_rough(n: int) -> None:
     compare([n], filter_kwargs={"position": "absolute"})
@@ -88,9 +104,20 @@ def test_out_projection() -> None:
     compare([64], out_proj=True)
 
 
+@pytest.mark.parametrize("position", ["ring", "absolute"])  # by waves up to 1,024 nodes, or by transforms
 @given(st.lists(st.sampled_from([1, 1, 2, 3, 5, 17, 64, 97, 100, 1024, 1031]), min_size=1, max_size=6))
-def test_batches(sizes: list[int]) -> None:
-    compare(sizes, with_norm=sum(sizes) > 2)
+def test_batches(position: str, sizes: list[int]) -> None:
+    compare(sizes, with_norm=sum(sizes) > 2, filter_kwargs={"position": position})
+
+
+def test_a_ring_does_not_see_its_mates() -> None:
+    """Nor does it change from one time to the next, not by a bit."""
+    context, rings = GlobalContext(D, D), [torch.randn(n, D) for n in SIZES]
+    batch = torch.repeat_interleave(torch.arange(len(SIZES)), torch.tensor(SIZES))
+    together, again = (context(torch.cat(rings), batch) for _ in range(2))
+    assert torch.equal(together, again)
+    for ring, found in zip(rings, together.split(SIZES), strict=True):
+        assert relative_error(found, context(ring)) < 2e-7
 
 
 @pytest.mark.parametrize("n", [50, 97, 1031, 4099])
@@ -103,13 +130,17 @@ def test_fast_ring_is_the_ring_of_the_next_fast_length(n: int) -> None:
     assert relative_error(context(h), global_context(rows, context.filter(around))[:n]) < 1e-10
 
 
-def test_both_plans_are_used() -> None:
+def test_all_plans_are_used() -> None:
     context = GlobalContext(D, D)
+    assert type(context._plan((LONGEST, 3), torch.randn(1))[0]).__name__ == "WaveRings"
+    assert type(context._plan((LONGEST + 1, 3), torch.randn(1))[0]).__name__ == "FourierRings"
+    assert type(GlobalContext(D, D, ring="fast")._plan((5, 3), torch.randn(1))[0]).__name__ == "FourierRings"
     assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
     assert type(context._plan((SHORTEST - 1,), torch.randn(1))[0]).__name__ == "FourierRings"
     nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
     assert context.filter.harmonics_of(harmonic_limit(SHORTEST)) is None
     assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "FourierRings"
+    assert type(context._plan((5, 3), torch.randn(1))[0]).__name__ == "FourierRings"
 
 
 def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,14 +151,17 @@ def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) ->
     smooth = context(h)
     monkeypatch.setattr(blocks, "harmonic_limit", lambda n: 0)
     assert relative_error(smooth, context(h)) < 1e-6
+    waves = context(h[:1000])
+    monkeypatch.setattr(blocks, "LONGEST", 0)
+    assert relative_error(waves, context(h[:1000])) < 1e-6
 
 
-@pytest.mark.parametrize("n", [10, 1000, 5000])
+@pytest.mark.parametrize("n", [10, 1000, 1500, 5000])
 def test_gradcheck(n: int) -> None:
     """Random directions, because a full Jacobian of thousands of nodes is out of reach."""
     context, norm = GlobalContext(2, 1).double(), nn.BatchNorm1d(2).double()
     h = torch.randn(n, 2, dtype=torch.float64, requires_grad=True)
-    rings = segments(n, None, h.device)
+    rings = segments(n, torch.arange(n) // 7 if n == 10 else None, h.device)
     wanted = list(context.parameters())
 
     def f(h: Tensor, *_: Tensor) -> Tensor:

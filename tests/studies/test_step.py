@@ -37,9 +37,16 @@ def test_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    batch.main(["--graphs", "3", "--channels", "8", "--repeats", "1", "--json", str(tmp_path / "b.json")])
+    batch.main(["--graphs", "3", "--channels", "8", "--repeats", "1", "--cpu", "--json", str(tmp_path / "b.json")])
     assert "padded attention" in capsys.readouterr().out
-    assert (tmp_path / "b.json").exists()
+    found = json.loads((tmp_path / "b.json").read_text())["results"]
+    for kind in ("random", "similar sizes"):
+        assert all(found[kind][model]["held"] > 0 for model in ("geco conv", "attention", "padded attention"))
+
+
+def test_similar_sizes_are_similar() -> None:
+    spread = [max(found) / min(found) for similar in (False, True) for found, _ in [batch.sizes(16, None, similar)]]
+    assert spread[1] < 1.2 < spread[0]
 
 
 def test_scale(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,11 @@ from geco.nn.adjacency import Adjacency, Norm, adjacency
 from geco.nn.filters import ImplicitFilter
 from geco.nn.fourier import FourierRings
 from geco.nn.functional import dropout, fast_length
-from geco.nn.fused import FoldedNorm, fused_global_context
+from geco.nn.fused import FoldedNorm, Plan, fused_global_context
 from geco.nn.graph import check_features
 from geco.nn.segments import Segments, segments
 from geco.nn.smooth import SmoothRing, harmonic_limit
+from geco.nn.waves import LONGEST, MOST_HARMONICS, WaveRings
 
 __all__ = ["FeedForward", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
 
@@ -186,10 +187,8 @@ class GlobalContext(nn.Module):
             _track(norm, mean, var, len(out))
         return rings.restore(out)
 
-    def _plan(
-        self, sizes: tuple[int, ...], like: Tensor
-    ) -> tuple[SmoothRing | FourierRings, Sequence[Tensor], Sequence[Tensor] | None]:
-        """Choose how to compute: by smooth waves where the filters allow it, by FFT otherwise.
+    def _plan(self, sizes: tuple[int, ...], like: Tensor) -> tuple[Plan, Sequence[Tensor], Sequence[Tensor] | None]:
+        """Choose how to compute: by waves where the filters are smooth and rings all short or one and long, by FFT otherwise.
 
         Returns the plan, the filters it takes and, without gradients, their spectra, cached until a weight changes.
         """
@@ -198,6 +197,10 @@ class GlobalContext(nn.Module):
             if spectrum is not None:
                 around = fast_length(sizes[0]) if self.ring == "fast" else sizes[0]
                 return SmoothRing(sizes[0], around, spectrum.shape[1], like, self._keep(self.order, like)), (spectrum,), None
+        if max(sizes) <= LONGEST and self.ring == "exact":
+            spectrum = self.filter.cached(MOST_HARMONICS, lambda: self.filter.harmonics_of(MOST_HARMONICS))
+            if spectrum is not None:
+                return WaveRings(sizes, spectrum.shape[1], like, self._keep(self.order + 1, like)), (spectrum,), None
         plan = FourierRings(sizes, self.ring == "fast", like.device, self._keep(self.order + 1, like))
 
         def filters() -> tuple[Tensor, ...]:

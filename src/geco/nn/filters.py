@@ -18,7 +18,7 @@ __all__ = ["ImplicitFilter", "Position"]
 Position = Literal["ring", "absolute"]
 T = TypeVar("T")
 
-GRID = 256  # first grid on which a filter's spectrum is looked for
+GRID = 512  # first grid on which a filter's spectrum is looked for
 TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the rest, and its gradients, are rounding
 MOST_CACHED = 8
 

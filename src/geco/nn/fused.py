@@ -3,7 +3,7 @@ r"""The global context block as one autograd function, with BatchNorm folded int
 :math:`\mathrm{BN}(H) W^\top + b = (H - \mu) (W s)^\top + (b + W \beta)` with :math:`s = \gamma / \sqrt{\sigma^2 + \epsilon}`,
 so the normalised :math:`[X, \hat A X]` never exists; the mean is taken off block by block, because folding it into the bias as
 well would lose digits where it is large. What is held between forward and backward are the inputs and a few rows of
-numbers; `SmoothRing` and `FourierRings` say how the rings themselves are computed.
+numbers; `SmoothRing`, `WaveRings` and `FourierRings` say how the rings themselves are computed.
 
 Shapes: N nodes, C columns of H, K order, D channels.
 """
@@ -19,9 +19,11 @@ from torch import Tensor
 
 from geco.nn.fourier import FourierRings
 from geco.nn.smooth import SmoothRing
+from geco.nn.waves import WaveRings
 
-__all__ = ["FoldedNorm", "fused_global_context", "moments", "refuse_second_derivatives"]
+__all__ = ["FoldedNorm", "Plan", "fused_global_context", "moments", "refuse_second_derivatives"]
 
+Plan = SmoothRing | WaveRings | FourierRings
 ROWS = 2048  # rows of one pass over H that stay in the cache
 
 
@@ -47,7 +49,7 @@ def fused_global_context(
     weight: Tensor,
     bias: Tensor,
     filters: Sequence[Tensor],
-    plan: SmoothRing | FourierRings,
+    plan: Plan,
     norm: FoldedNorm,
     spectra: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -72,7 +74,7 @@ class _GlobalContext(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        plan: SmoothRing | FourierRings,
+        plan: Plan,
         norm: FoldedNorm,
         spectra: Sequence[Tensor] | None,
         num_parts: int,

@@ -1,0 +1,202 @@
+r"""The global context block on many short rings when its filters are smooth: matrix products only, row by row.
+
+A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` holds the cosines and
+sines of the ring and S multiplies harmonic by harmonic. A ring of n nodes has no more than n // 2 + 1 harmonics; those
+above fold onto them, which is exact. Rings of one size share one table of waves. A graph's result depends on its own size
+and the filters alone.
+
+Shapes: N nodes in all, P places of all blocks, D channels, C columns of one part, K order, B harmonics of the filters,
+        R harmonics of all distinct sizes; of a block: T places, G, W as in `geco.nn.pairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from geco.nn.functional import segment_matmul
+from geco.nn.pairs import Block, arrange
+
+__all__ = ["LONGEST", "MOST_HARMONICS", "WaveRings"]
+
+LONGEST = 1024  # nodes of a ring; longer ones need large tables
+MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
+Kept = list[Tensor]
+Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
+Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (W, 1, D) each
+
+
+class WaveRings:
+    """Forward and backward of the K convolutions and gates over a batch of short rings.
+
+    Args:
+        sizes: nodes of each ring, in the order of the rows.
+        bands: B.
+        like: a tensor of the type and device to work in.
+        keep: hold gates, harmonics and convolved values between forward and backward.
+    """
+
+    def __init__(self, sizes: tuple[int, ...], bands: int, like: Tensor, keep: bool) -> None:
+        self.keep, self.dtype = keep, like.dtype
+        self.blocks, self.back, self.fold, self.unfold = _layout(sizes, bands, like.dtype, like.device)
+        self.places = [len(block.nodes) for block in self.blocks]
+        self.waves = [sum(block.waves) for block in self.blocks]
+
+    def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each size: real and imaginary parts, ``(R, K * D)``."""
+        rows = filters[0].transpose(0, 1).flatten(1)  # (B, K * D)
+        folded = (segment_matmul(*fold, part) for fold, part in zip(self.fold, (rows.real, rows.imag), strict=True))
+        return tuple(part.to(self.dtype) for part in folded)
+
+    def forward(
+        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
+    ) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
+        rows, kept = parts[0].new_empty(sum(self.places), weight.shape[1]), []
+        for block, out, filters in zip(self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True):
+            gates, seen, mixed = _convolve(block, _centred(parts, centre, block), weight, bias, filters)
+            torch.mul(gates[:, -1], mixed[-1], out=out)
+            if self.keep:
+                kept += [gates, *seen, *mixed]
+        return rows.index_select(0, self.back), kept
+
+    def backward(
+        self,
+        grad: Tensor,
+        parts: Sequence[Tensor],
+        centre: Sequence[Tensor],
+        weight: Tensor,
+        bias: Tensor,
+        spectra: Sequence[Tensor],
+        kept: Kept,
+    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+        """Return the gradients of the parts, weight, bias and the filters' spectra."""
+        order, widths = len(weight) - 1, [part.shape[1] for part in parts]
+        drows = [part.new_empty(sum(self.places), width) for part, width in zip(parts, widths, strict=True)]
+        weights = weight.flatten(0, 1).split(widths, 1)
+        dweights, dbias = [torch.zeros_like(w) for w in weights], torch.zeros_like(bias)
+        dspectra = [torch.empty_like(s) for s in spectra]
+        outs = zip(*(d.split(self.places) for d in drows), strict=True)
+        for n, (block, out, filters, dfilters) in enumerate(
+            zip(self.blocks, outs, self._filters(spectra, weight), self._filters(dspectra, weight), strict=True)
+        ):
+            h = _centred(parts, centre, block)
+            if kept:
+                gates, *rest = kept[n * (2 * order + 1) : (n + 1) * (2 * order + 1)]
+                seen, mixed = rest[:order], rest[order:]
+            else:
+                gates, seen, mixed = _convolve(block, h, weight, bias, filters)
+            top = grad.index_select(0, block.nodes).index_fill_(0, block.empty, 0.0)
+            dz = _convolve_back(block, top, gates, seen, mixed, filters, dfilters)
+            dbias += dz.sum(0)
+            flat = dz.flatten(1)
+            for x, w, dw, drow in zip(h, weights, dweights, out, strict=True):
+                dw.addmm_(flat.t(), x)
+                torch.mm(flat, w, out=drow)
+        dparts = [drow.index_select(0, self.back) for drow in drows]
+        return dparts, torch.cat(dweights, 1).view_as(weight), dbias, (self._transform_back(dspectra, order),)
+
+    def _transform_back(self, dspectra: list[Tensor], order: int) -> Tensor:
+        real, imag = (segment_matmul(*unfold, d).double() for unfold, d in zip(self.unfold, dspectra, strict=True))
+        return torch.complex(real, imag).view(len(real), order, -1).transpose(0, 1)
+
+    def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Filter]]:
+        """Return each block's K filters."""
+        each = [s.unflatten(1, (-1, 1, weight.shape[1])).split(self.waves) for s in spectra]
+        return [list(zip(p.unbind(1), q.unbind(1), strict=True)) for p, q in zip(*each, strict=True)]
+
+
+def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: Block) -> list[Tensor]:
+    return [part.index_select(0, block.nodes).sub_(c) for part, c in zip(parts, centre, strict=True)]
+
+
+def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Tensor:
+    """Return some of a block's gates and value, ``(T, len(weight), D)``, zeros at empty places."""
+    first, *rest = zip(h, weight.flatten(0, 1).split([x.shape[1] for x in h], 1), strict=True)
+    z = torch.addmm(bias.flatten(), first[0], first[1].t())
+    for x, w in rest:
+        z.addmm_(x, w.t())
+    return z.index_fill_(0, block.empty, 0.0).view(len(z), len(weight), -1)
+
+
+def _convolve(
+    block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Filter]
+) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, W, G, D)``, and its result ``(T, D)``."""
+    gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
+    seen: list[Tensor] = []
+    mixed: list[Tensor] = []
+    for i, (p, q) in enumerate(filters):
+        seen.append(block.see(v if i == 0 else gates[:, i - 1] * mixed[-1]))
+        mixed.append(block.make(_times(seen[-1], p, q, 1.0)))
+    return gates, seen, mixed
+
+
+def _convolve_back(
+    block: Block,
+    top: Tensor,
+    gates: Tensor,
+    seen: list[Tensor],
+    mixed: list[Tensor],
+    filters: list[Filter],
+    dfilters: list[Filter],
+) -> Tensor:
+    """Return the gradient of gates and value, ``(T, K + 1, D)``, and write that of the filters."""
+    dz = gates.new_empty(len(gates), gates.shape[1] + 1, gates.shape[2])
+    for i in reversed(range(len(filters))):
+        torch.mul(top, mixed[i], out=dz[:, i])
+        dy = block.see(top * gates[:, i])
+        _correlate(seen[i], dy, *dfilters[i])
+        top = block.make(_times(dy, *filters[i], -1.0))
+    dz[:, -1] = top
+    return dz.index_fill_(0, block.empty, 0.0)
+
+
+def _times(x: Tensor, p: Tensor, q: Tensor, sign: float) -> Tensor:
+    """Multiply harmonics with those of the filters (sign 1) or of the filters read backwards (sign -1)."""
+    y = x * p
+    y[0].addcmul_(x[1], q, value=sign)
+    y[1].addcmul_(x[0], q, value=-sign)
+    return y
+
+
+def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
+    """Write the gradients of p and q in `_times`, summed over rings."""
+    same = x[0] * dy[0]
+    torch.sum(same.addcmul_(x[1], dy[1]), 1, keepdim=True, out=dp)
+    torch.sum(torch.mul(x[1], dy[0], out=same).addcmul_(x[0], dy[1], value=-1.0), 1, keepdim=True, out=dq)
+
+
+@lru_cache(maxsize=64)
+def _layout(
+    sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torch.device
+) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
+    """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their transposes."""
+    blocks, back = arrange(sizes, bands, torch.empty(0, dtype=dtype, device=device))
+    row, real, imag = _folding([n for block in blocks for n in block.sizes], bands)
+    by = torch.argsort(row.flatten(), stable=True)
+    counts = torch.bincount(row.flatten(), minlength=sum(sum(block.waves) for block in blocks))
+    pointer = torch.nn.functional.pad(counts.cumsum(0), (1, 0)).to(device)
+    fold = [(pointer, (by % bands).to(device), value.flatten()[by].to(device)) for value in (real, imag)]
+    each = torch.arange(bands + 1).mul(len(row)).to(device)  # every size has one entry of every harmonic
+    unfold = [(each, row.t().flatten().to(device), value.t().flatten().to(device, dtype)) for value in (real, imag)]
+    return blocks, back, fold, unfold
+
+
+def _folding(sizes: list[int], bands: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return where each harmonic goes among those of all sizes, and times what, ``(sizes, B)``: for real and imaginary parts.
+
+    Harmonic k and its mirror image -k act together, hence 2. On a ring of n nodes they stand at k mod n and n - k mod n, of
+    which the lower is stored; the ring's inverse transform divides by n.
+    """
+    n, k = torch.tensor(sizes).unsqueeze(1), torch.arange(bands)
+    at = k % n
+    mirrored = 2 * at > n
+    at = torch.where(mirrored, n - at, at)
+    waves = (n // 2 + 1).clamp(max=bands)
+    real = torch.where(k == 0, 1.0, 2.0).double() / n
+    imag = torch.where((at == 0) | (2 * at == n), 0.0, torch.where(mirrored, -real, real))
+    return waves.cumsum(0) - waves + at, real, imag
