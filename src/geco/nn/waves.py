@@ -2,11 +2,11 @@ r"""The global context block on many short rings when its filters are smooth: ma
 
 A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` holds the cosines and
 sines of the ring and S multiplies harmonic by harmonic. A ring of n nodes has no more than n // 2 + 1 harmonics; those
-above fold onto them, which is exact. Rings of one size share one table of waves. A graph's result depends on its own size
+above fold onto them, which is exact. A graph's result depends on its own size
 and the filters alone.
 
 Shapes: N nodes in all, P places of all blocks, D channels, C columns of one part, K order, B harmonics of the filters,
-        R harmonics of all distinct sizes; of a block: T places, G, W as in `geco.nn.pairs`.
+        R harmonics of all rings; of a block: T places, G, h as in `geco.nn.pairs`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST = 1024  # nodes of a ring; longer ones need large tables
 MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
 Kept = list[Tensor]
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
-Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (W, 1, D) each
+Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (G, h, D) each
 
 
 class WaveRings:
@@ -43,10 +43,10 @@ class WaveRings:
         self.keep, self.dtype = keep, like.dtype
         self.blocks, self.back, self.fold, self.unfold = _layout(sizes, bands, like.dtype, like.device)
         self.places = [len(block.nodes) for block in self.blocks]
-        self.waves = [sum(block.waves) for block in self.blocks]
+        self.waves = [len(block.sizes) * block.waves for block in self.blocks]
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each size: real and imaginary parts, ``(R, K * D)``."""
+        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each ring: real and imaginary parts, ``(R, K * D)``."""
         rows = filters[0].transpose(0, 1).flatten(1)  # (B, K * D)
         folded = (segment_matmul(*fold, part) for fold, part in zip(self.fold, (rows.real, rows.imag), strict=True))
         return tuple(part.to(self.dtype) for part in folded)
@@ -105,8 +105,9 @@ class WaveRings:
 
     def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Filter]]:
         """Return each block's K filters."""
-        each = [s.unflatten(1, (-1, 1, weight.shape[1])).split(self.waves) for s in spectra]
-        return [list(zip(p.unbind(1), q.unbind(1), strict=True)) for p, q in zip(*each, strict=True)]
+        each = (s.view(len(s), -1, weight.shape[1]).split(self.waves) for s in spectra)  # (G * h, K, D)
+        shaped = ([p.unflatten(0, (-1, b.waves)).unbind(2) for p, b in zip(e, self.blocks, strict=True)] for e in each)
+        return [list(zip(p, q, strict=True)) for p, q in zip(*shaped, strict=True)]
 
 
 def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: Block) -> list[Tensor]:
@@ -125,13 +126,12 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 def _convolve(
     block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Filter]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, W, G, D)``, and its result ``(T, D)``."""
+    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, G, h, D)``, and its result ``(T, D)``."""
     gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
-    seen: list[Tensor] = []
-    mixed: list[Tensor] = []
+    rings, seen, mixed = block.opened(), list[Tensor](), list[Tensor]()
     for i, (p, q) in enumerate(filters):
-        seen.append(block.see(v if i == 0 else gates[:, i - 1] * mixed[-1]))
-        mixed.append(block.make(_times(seen[-1], p, q, 1.0)))
+        seen.append(rings.see(v if i == 0 else gates[:, i - 1] * mixed[-1]))
+        mixed.append(rings.make(_times(seen[-1], p, q, 1.0)))
     return gates, seen, mixed
 
 
@@ -145,12 +145,12 @@ def _convolve_back(
     dfilters: list[Filter],
 ) -> Tensor:
     """Return the gradient of gates and value, ``(T, K + 1, D)``, and write that of the filters."""
-    dz = gates.new_empty(len(gates), gates.shape[1] + 1, gates.shape[2])
+    rings, dz = block.opened(), gates.new_empty(len(gates), gates.shape[1] + 1, gates.shape[2])
     for i in reversed(range(len(filters))):
         torch.mul(top, mixed[i], out=dz[:, i])
-        dy = block.see(top * gates[:, i])
+        dy = rings.see(top * gates[:, i])
         _correlate(seen[i], dy, *dfilters[i])
-        top = block.make(_times(dy, *filters[i], -1.0))
+        top = rings.make(_times(dy, *filters[i], -1.0))
     dz[:, -1] = top
     return dz.index_fill_(0, block.empty, 0.0)
 
@@ -164,10 +164,9 @@ def _times(x: Tensor, p: Tensor, q: Tensor, sign: float) -> Tensor:
 
 
 def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
-    """Write the gradients of p and q in `_times`, summed over rings."""
-    same = x[0] * dy[0]
-    torch.sum(same.addcmul_(x[1], dy[1]), 1, keepdim=True, out=dp)
-    torch.sum(torch.mul(x[1], dy[0], out=same).addcmul_(x[0], dy[1], value=-1.0), 1, keepdim=True, out=dq)
+    """Write the gradients of p and q in `_times`."""
+    torch.mul(x[0], dy[0], out=dp).addcmul_(x[1], dy[1])
+    torch.mul(x[1], dy[0], out=dq).addcmul_(x[0], dy[1], value=-1.0)
 
 
 @lru_cache(maxsize=64)
@@ -176,27 +175,28 @@ def _layout(
 ) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
     """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their transposes."""
     blocks, back = arrange(sizes, bands, torch.empty(0, dtype=dtype, device=device))
-    row, real, imag = _folding([n for block in blocks for n in block.sizes], bands)
+    waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])
+    at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands)
+    row = at + (waves.cumsum(0) - waves).unsqueeze(1)
     by = torch.argsort(row.flatten(), stable=True)
-    counts = torch.bincount(row.flatten(), minlength=sum(sum(block.waves) for block in blocks))
+    counts = torch.bincount(row.flatten(), minlength=int(waves.sum()))
     pointer = torch.nn.functional.pad(counts.cumsum(0), (1, 0)).to(device)
     fold = [(pointer, (by % bands).to(device), value.flatten()[by].to(device)) for value in (real, imag)]
-    each = torch.arange(bands + 1).mul(len(row)).to(device)  # every size has one entry of every harmonic
+    each = torch.arange(bands + 1).mul(len(row)).to(device)  # every ring has one entry of every harmonic
     unfold = [(each, row.t().flatten().to(device), value.t().flatten().to(device, dtype)) for value in (real, imag)]
     return blocks, back, fold, unfold
 
 
-def _folding(sizes: list[int], bands: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where each harmonic goes among those of all sizes, and times what, ``(sizes, B)``: for real and imaginary parts.
+def _folding(sizes: Tensor, bands: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return where each harmonic goes among those of a ring, and times what, ``(rings, B)``: for real and imaginary parts.
 
     Harmonic k and its mirror image -k act together, hence 2. On a ring of n nodes they stand at k mod n and n - k mod n, of
     which the lower is stored; the ring's inverse transform divides by n.
     """
-    n, k = torch.tensor(sizes).unsqueeze(1), torch.arange(bands)
+    n, k = sizes.unsqueeze(1), torch.arange(bands)
     at = k % n
     mirrored = 2 * at > n
     at = torch.where(mirrored, n - at, at)
-    waves = (n // 2 + 1).clamp(max=bands)
     real = torch.where(k == 0, 1.0, 2.0).double() / n
     imag = torch.where((at == 0) | (2 * at == n), 0.0, torch.where(mirrored, -real, real))
-    return waves.cumsum(0) - waves + at, real, imag
+    return at, real, imag
