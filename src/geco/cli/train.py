@@ -80,11 +80,13 @@ def defaults(words: list[str]) -> TrainOptions:
 
 def train(options: TrainOptions) -> None:
     """Run the command."""
+    from geco.train.build import prepared
+
     if not options.seeds or len(set(options.seeds)) != len(options.seeds):
         raise GecoError(f"--seeds must be different numbers, at least one; got {options.seeds}")
     config = options.resolved(options.seeds[0])
     out = options.out or Path("runs") / f"{options.dataset}-{options.model.name}"
-    dataset = _load(options)
+    dataset = prepared(config, options.data_dir, options.offline)
     print(to_toml(config))
     if options.dry_run:
         return _dry_run(config, dataset)
@@ -93,15 +95,6 @@ def train(options: TrainOptions) -> None:
         for seed in options.seeds:
             results[seed] = _one(options.resolved(seed), dataset, out / f"seed-{seed}", options.resume == "auto", stopped)
     _report(results, out, config)
-
-
-def _load(options: TrainOptions) -> GraphDataset:
-    from geco.data.encodings import encode
-    from geco.data.encodings.names import parse
-    from geco.data.loading import load
-
-    dataset = load(options.dataset, options.data_dir, offline=options.offline)
-    return encode(dataset, [parse(text) for text in options.data.encodings]) if options.data.encodings else dataset
 
 
 def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
 }
 
 
-def load(name: str, data_dir: Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
+def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
     """Return a data set, from the cache if it was read before.
 
     Args:
@@ -78,7 +78,7 @@ def load(name: str, data_dir: Path | None = None, cache: Cache | None = None, of
     if name not in DATASETS and (own := stored(name)) is not None:
         return own
     spec = find(name)
-    folder, layout = locate(spec, data_dir, offline)
+    folder, layout = locate(spec, Path(data_dir) if data_dir is not None else None, offline)
     files = {file: sha256(folder / file) for file in layout.files}
     reader = importlib.import_module(f"geco.data.sources.{layout.reader}")
     recipe = {"spec": repr(spec), "reader": layout.reader, "version": VERSION, "files": files}

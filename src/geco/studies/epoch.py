@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from geco.console import print_table
-from geco.data import load
 from geco.machine import reset_peak, resident
 from geco.studies.measure import write_json
+from geco.train.build import prepared
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig
 from geco.train.engine import Trainer
 
@@ -72,7 +72,7 @@ def cost(config: Config, data_dir: Path | None, epochs: int = 3) -> dict[str, An
 
 
 def _cost(config: Config, data_dir: Path | None, epochs: int) -> dict[str, Any]:
-    dataset = load(config.data.name, data_dir)
+    dataset = prepared(config, data_dir)
     config = replace(config, train=TrainConfig(epochs=epochs + 1, save_every=epochs + 1))
     reset_peak()
     with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,15 +12,17 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from geco.data.dataset import GraphDataset
+from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.names import parse
+from geco.data.loading import load
 from geco.errors import GecoError
 from geco.nn.encoders import Features
 from geco.nn.local import degree_histogram
 from geco.nn.network import Network
 from geco.train.config import Config
 
-__all__ = ["build", "columns", "device_of", "seed_of"]
+__all__ = ["build", "columns", "device_of", "prepared", "seed_of"]
 
 
 def device_of(config: Config) -> torch.device:
@@ -38,6 +41,12 @@ def device_of(config: Config) -> torch.device:
 def seed_of(*key: int) -> int:
     """Return a seed that depends on every number of the key and on nothing else."""
     return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big") >> 1
+
+
+def prepared(config: Config, data_dir: str | Path | None = None, offline: bool = False) -> GraphDataset:
+    """Return the data set of a configuration with its encodings, from the cache if they were made before."""
+    dataset = load(config.data.name, data_dir, offline=offline)
+    return encode(dataset, [parse(text) for text in config.data.encodings]) if config.data.encodings else dataset
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:

@@ -30,7 +30,7 @@ from geco.train.optim import make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
 from geco.train.tasks import loss, score
 
-__all__ = ["Trainer"]
+__all__ = ["Group", "Trainer"]
 
 Group = list[tuple[int, Any, Tensor | None]]  # batches of one step: number, graphs, mask of the nodes that count
 
