@@ -68,12 +68,25 @@ def test_molecules_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
     lines = ["smiles,soluble", *(f"{s},1" for s in alcohols), *(f"{s},0" for s in alkanes)]
     (tmp_path / "m.csv").write_text("\n".join(lines))
     run("data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2")
-    run("train", "m", "--train.epochs", "30", "--model.hidden", "8", "--model.dropout", "0", "--out", str(tmp_path / "r"))
-    (tmp_path / "one.csv").write_text("smiles\nCC(C)O\n")
-    run("predict", str(tmp_path / "r"), "--data", str(tmp_path / "one.csv"), "-o", str(tmp_path / "out.csv"))
-    found = (tmp_path / "out.csv").read_text().splitlines()
-    assert found[0] == "id,p(soluble)"
-    assert found[1].startswith("CC(C)O,0.")
+    small = (
+        "--train.epochs",
+        "30",
+        "--model.hidden",
+        "8",
+        "--model.dropout",
+        "0",
+        "--data.encodings",
+        "rwse:4",
+        "--model.encoding-width",
+        "4",
+    )
+    run("train", "m", *small, "--out", str(tmp_path / "r"))
+    for text, name in (("smiles\nCC(C)O\n", "CC(C)O"), ("id,smiles\npropanol,CC(C)O\n", "propanol")):
+        (tmp_path / "one.csv").write_text(text)
+        run("predict", str(tmp_path / "r"), "--data", str(tmp_path / "one.csv"), "-o", str(tmp_path / "out.csv"))
+        found = (tmp_path / "out.csv").read_text().splitlines()
+        assert found[0] == "id,p(soluble)"
+        assert found[1].startswith(f"{name},0.")
 
 
 @pytest.mark.parametrize(

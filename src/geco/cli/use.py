@@ -17,7 +17,6 @@ from geco.errors import GecoError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from geco.data.dataset import GraphDataset
     from geco.train.results import Run
 
 __all__ = ["evaluate", "explain", "predict"]
@@ -36,13 +35,13 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     """
     use_cache(cache_dir)
     from geco.train.batches import serve
-    from geco.train.build import device_of
+    from geco.train.build import device_of, prepared
     from geco.train.results import load_run
     from geco.train.tasks import score
 
     loaded = load_run(run)
     device = device_of(loaded.config)
-    batches = serve(_data(loaded, data_dir, offline), loaded.config, device)
+    batches = serve(prepared(loaded.config, data_dir, offline), loaded.config, device)
     outputs = batches.outputs(loaded.network.to(device), ("valid", "test"))
     rows = [["part", loaded.info.metric], *([part, f"{score(found, loaded.info):.4f}"] for part, found in outputs.items())]
     print_table(rows)
@@ -111,13 +110,14 @@ def explain(
     use_cache(cache_dir)
     from geco.nn.model import GECO
     from geco.train.batches import as_trained
+    from geco.train.build import prepared
     from geco.train.results import load_run
 
     loaded = load_run(run)
     body = loaded.network.body
     if not isinstance(body, GECO):
         raise GecoError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
-    dataset = _data(loaded, data_dir, False)
+    dataset = prepared(loaded.config, data_dir)
     data = as_trained(dataset[graph], loaded.config) if len(dataset) == 1 else dataset[graph]
     if not 0 <= node < data.num_nodes:
         raise GecoError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
@@ -131,13 +131,3 @@ def explain(
         print(f"layer {layer + 1}: what acts most on node {node}")
         print_table(rows)
         print()
-
-
-def _data(run: Run, data_dir: Path | None, offline: bool) -> GraphDataset:
-    from geco.data.encodings import encode
-    from geco.data.encodings.names import parse
-    from geco.data.loading import load
-
-    dataset = load(run.config.data.name, data_dir, offline=offline)
-    chosen = [parse(text) for text in run.config.data.encodings]
-    return encode(dataset, chosen) if chosen else dataset

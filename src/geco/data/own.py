@@ -67,20 +67,24 @@ def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | Non
 
 
 def ids(path: Path, schema: Schema) -> list[str]:
-    """Return the name of each row that a network trained with this schema predicts: node ids, graph names or SMILES.
+    """Return the name of each row that a network trained with this schema predicts: node ids, graph names, those of
+    molecules if the file has any, or their SMILES.
 
     Args:
         path: as given to `read_own`.
         schema: of the data set; nodes of array files are numbered.
     """
     from geco.data.own_arrays import count_nodes
+    from geco.data.own_columns import assign
     from geco.data.own_graphs import row_names
     from geco.data.own_tables import read_table
 
     if schema.form == "tables":
         return row_names(path, schema)
     if schema.form == "molecules":
-        return [str(text) for text in read_table(path).frame[schema.select("molecules", "smiles")[0].name]]
+        table = read_table(path)
+        named = assign(table, ("id",), OwnOptions()).names("id") or [schema.select("molecules", "smiles")[0].name]
+        return [str(text) for text in table.frame[named[0]]]
     return [str(number) for number in range(count_nodes(path))]
 
 

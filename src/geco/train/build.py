@@ -22,7 +22,7 @@ from geco.nn.local import degree_histogram
 from geco.nn.network import Network
 from geco.train.config import Config
 
-__all__ = ["build", "columns", "device_of", "prepared", "seed_of"]
+__all__ = ["build", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
 
 def device_of(config: Config) -> torch.device:
@@ -45,7 +45,11 @@ def seed_of(*key: int) -> int:
 
 def prepared(config: Config, data_dir: str | Path | None = None, offline: bool = False) -> GraphDataset:
     """Return the data set of a configuration with its encodings, from the cache if they were made before."""
-    dataset = load(config.data.name, data_dir, offline=offline)
+    return encoded(load(config.data.name, data_dir, offline=offline), config)
+
+
+def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
+    """Return a data set with the encodings of a configuration."""
     return encode(dataset, [parse(text) for text in config.data.encodings]) if config.data.encodings else dataset
 
 

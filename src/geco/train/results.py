@@ -19,6 +19,7 @@ from geco.errors import CheckpointError, DataError
 from geco.nn.network import Network
 from geco.store import has_entry, read_entry
 from geco.train.batches import as_trained
+from geco.train.build import encoded
 from geco.train.checkpoint import check_format
 from geco.train.config import Config, from_table
 
@@ -50,7 +51,8 @@ class Run:
 
     @torch.no_grad()
     def predict(self, dataset: GraphDataset) -> Tensor:
-        """Return probabilities, or values, of every node ``(N, T)`` or graph ``(B, T)``."""
+        """Return probabilities, or values, of every node ``(N, T)`` or graph ``(B, T)``; encodings are made here."""
+        dataset = encoded(dataset, self.config)
         if len(dataset) == 1 and self.info.level == "node":
             output: Tensor = self.network(as_trained(dataset[0], self.config)).float()
         else:
