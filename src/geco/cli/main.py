@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("geco.cli.use:evaluate", "score a trained network on its data set"),
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
     "explain": ("geco.cli.use:explain", "show which nodes a trained GECO listens to"),
+    "report": ("geco.cli.report:report", "trainings as a page of curves and tables, or as a record"),
     "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
     "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),
     "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),
