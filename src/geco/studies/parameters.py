@@ -102,7 +102,7 @@ def parameters(config: Config) -> int:
 def of_the_paper() -> dict[str, Path]:
     """Return the configurations of the paper's data sets by name, in their order."""
     found = shipped()
-    wanted = [f"{name}{kind}" for name in PAPER for kind in ("", "-pure", "-reassessed")]
+    wanted = [f"{name}{kind}" for name in PAPER for kind in ("", "-pure", "-reassessed", "-small")]
     return {name: found[name] for name in wanted if name in found}
 
 
