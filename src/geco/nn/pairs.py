@@ -95,8 +95,7 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
     size = torch.tensor(sizes)
     order = torch.argsort(size, stable=True)
     starts, back, offset, blocks = size.cumsum(0) - size, torch.empty(sum(sizes), dtype=torch.long), 0, []
-    _, lengths = ((size[order].cumsum(0) - 1) // ROWS).unique_consecutive(return_counts=True)
-    for rings in order.split(lengths.tolist()):
+    for rings in order.split(_lengths(size[order])):
         nodes, filled = _places(size[rings], starts[rings])
         back[nodes[filled]] = filled.nonzero().squeeze(1) + offset
         offset += len(nodes)
@@ -105,6 +104,16 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
         empty = (~filled).nonzero().squeeze(1)
         blocks.append(Block(size[rings], tables, *(t.to(like.device) for t in (which, nodes, empty))))
     return tuple(blocks), back.to(like.device)
+
+
+def _lengths(size: Tensor) -> list[int]:
+    """Return how many rings each block takes, given their ascending sizes: about `ROWS` nodes, none twice as large as another.
+
+    Rings of fewer than 16 nodes count as alike. Without that bound many small rings would be laid out like one large one.
+    """
+    octave = size.clamp(min=8).log2().floor()
+    cuts = torch.stack([(size.cumsum(0) - 1) // ROWS, octave.long()], 1)
+    return cuts.unique_consecutive(dim=0, return_counts=True)[1].tolist()  # type: ignore[no-any-return]
 
 
 def _places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
