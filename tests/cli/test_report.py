@@ -32,6 +32,20 @@ def test_page_and_record(run: Run, tmp_path: Path) -> None:
     assert first["seconds"] > 0
 
 
+def test_a_run_that_was_killed_or_damaged(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("train", "digits", "--train.epochs", "2", "--model.hidden", "8", "--out", str(tmp_path / "a"))
+    metrics = tmp_path / "a" / "seed-0" / "metrics.jsonl"
+    metrics.write_text(metrics.read_text() + '{"epoch": 3, "lo')
+    run("report", str(tmp_path / "a"), "-o", str(tmp_path / "record.json"))
+    found = json.loads((tmp_path / "record.json").read_text())
+    assert [line["epoch"] for line in found[str(tmp_path / "a")][0]["epochs"]] == [1, 2]
+    metrics.write_text("no json\n")
+    with pytest.raises(SystemExit) as end:
+        run("report", str(tmp_path / "a"), "-o", str(tmp_path / "record.json"))
+    assert end.value.code == 2
+    assert "metrics.jsonl is damaged" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -49,7 +49,12 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    """Return the lines of a file that a run may be writing to, or was killed while it did: without one that has no end."""
+    whole = path.read_text().splitlines(keepends=True) if path.is_file() else []
+    try:
+        return [json.loads(line) for line in whole if line.endswith("\n")]
+    except ValueError as error:
+        raise GecoError(f"{path} is damaged: {error}; `geco train --resume auto` writes it anew") from error
 
 
 def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:
