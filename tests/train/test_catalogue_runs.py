@@ -121,7 +121,8 @@ def test_e1_random_moments(whole: Path, monkeypatch: Patch, tmp_path: Path) -> N
             assert_same(left_by(run / "seed-0"), left_by(whole))
             ended += 1
     assert set(codes) <= {0, 130, 143}, (tmp_path / "err").read_text()
-    assert 3 < ended < 57, codes  # so that there were both
+    assert codes.count(143) > 3
+    assert ended > 3, codes
 
 
 def nan_at(monkeypatch: Patch, where: str, step: int) -> None:
