@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -99,7 +100,9 @@ class GraphLoader:
             return
         self._plan[:] = plan
         try:
-            for batch in self._loader:
+            with _held_signals():  # processes start with the first epoch
+                loading = iter(self._loader)
+            for batch in loading:
                 yield batch
                 if run != self._run:  # the processes now work for the other one
                     raise GecoError("a loader with workers was closed in an epoch or used for two at once; make a second one")
@@ -125,7 +128,6 @@ class GraphLoader:
             num_workers=self.workers,
             persistent_workers=True,
             collate_fn=_as_is,
-            worker_init_fn=_ignore_signals,
             generator=torch.Generator(),  # so that the global one, and dropout with it, does not depend on `workers`
         )
         self._end = weakref.finalize(self, _end_workers, loader)
@@ -218,7 +220,14 @@ def _end_workers(loader: DataLoader[Batch]) -> None:
                 worker.kill()
 
 
-def _ignore_signals(worker: int) -> None:
-    """Leave it to the main process what an interrupt does: it may have to finish a step and save. Workers end when it does."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+@contextmanager
+def _held_signals() -> Iterator[None]:
+    """Processes started in here never see an interrupt: what it does is up to the main one, which may have to finish and save.
+
+    They end when it does. A mask is passed on to them at their start, so there is no moment at which they could be hit.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
