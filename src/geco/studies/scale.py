@@ -10,7 +10,6 @@ what is measured.
 from __future__ import annotations
 
 import argparse
-import math
 import multiprocessing
 import os
 import sys
@@ -23,7 +22,7 @@ import torch
 from geco.console import print_table
 from geco.machine import resident
 from geco.studies.contenders import CONTENDERS, make, random_graph
-from geco.studies.measure import best_of, write_json
+from geco.studies.measure import in_turns, write_json
 
 T = TypeVar("T")
 # glibc: take large blocks from the heap, and keep the heap.
@@ -36,7 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[2**k for k in range(14, 22)])
     parser.add_argument("--model", default="geco conv", choices=list(CONTENDERS))
     parser.add_argument("--channels", type=int, default=108)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=90.0, help="at most, of each size of a doubling")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     for name, value in KEEP_PAGES.items():  # read by the processes started from here on
@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
     sizes, results = options.nodes, []
     for before, nodes in zip([None, *sizes], sizes, strict=False):
         peak = _apart(peak_of, options.model, nodes, options.channels)
-        times = _apart(turns, options.model, [n for n in (before, nodes) if n], options.channels, options.repeats)
+        pair = [n for n in (before, nodes) if n]
+        times = _apart(turns, options.model, pair, options.channels, options.repeats, options.seconds)
         growth = times[-1] / times[0] if before else None
         results.append({"model": options.model, "nodes": nodes, "step": times[-1], "growth": growth, "peak": peak})
         print(f"{nodes:,} nodes done", file=sys.stderr)
@@ -67,15 +68,9 @@ def _apart(run: Callable[..., T], *arguments: Any) -> T:
         return pool.apply(run, arguments)
 
 
-def turns(name: str, sizes: list[int], channels: int, repeats: int) -> list[float]:
-    """Return the best time of a step at each size, the sizes taking turns, smaller ones oftener."""
-    steps = [make_step(name, nodes, channels) for nodes in sizes]
-    best = [math.inf] * len(sizes)
-    for _ in range(repeats + 1):  # the first round warms up
-        for i, step in enumerate(steps):
-            for _ in range(max(sizes) // sizes[i]):
-                best[i] = min(best[i], best_of(step, 1, warm=False))
-    return best
+def turns(name: str, sizes: list[int], channels: int, repeats: int, limit: float) -> list[float]:
+    """Return the best time of a step at each size, the sizes taking turns."""
+    return list(in_turns({str(nodes): make_step(name, nodes, channels) for nodes in sizes}, repeats, limit).values())
 
 
 def peak_of(name: str, nodes: int, channels: int) -> int:
