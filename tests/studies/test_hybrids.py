@@ -16,8 +16,9 @@ def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     write("peptides-func", tmp_path / "peptides-func", monkeypatch)
     where = ["--data-dir", str(tmp_path), "--json", str(tmp_path / "found.json")]
     main([*where, "--mixers", *MIXERS, "--steps", "2", "--ops", "1"])
-    found = json.loads((tmp_path / "found.json").read_text())["results"]
-    shares = found.pop("operations")
+    results = json.loads((tmp_path / "found.json").read_text())["results"]
+    found, shares = results["mixers"], results["operations"]
+    assert results["steps"] == 2
     assert list(found) == list(MIXERS)
     assert all(row["train"] > 0 and row["loading"] > 0 and row["parameters"] > 100_000 for row in found.values())
     assert found["attention"]["parameters"] == found["attention, no dropout"]["parameters"] < found["geco"]["parameters"]

@@ -49,12 +49,13 @@ def main(arguments: list[str] | None = None) -> None:
     steps = min(options.steps or first.batches.steps, first.batches.steps)
     batches = (([(n, *batch)]) for n, batch in zip(range(steps), first.batches.train(0), strict=False))
     times = take_turns(trainers, batches)
-    results = {name: {**found, "parameters": trainers[name].parameters} for name, found in times.items()}
+    mixers = {name: {**found, "parameters": trainers[name].parameters} for name, found in times.items()}
     print(f"{options.config}: {steps} of {first.batches.steps} steps, {torch.get_num_threads()} threads")
-    print_table(table(results))
-    if options.ops:
-        results["operations"] = operations(first, options.ops)
-        print_table([["operation", "share"], *([name, f"{share:.1%}"] for name, share in results["operations"].items())])
+    print_table(table(mixers))
+    shares = operations(first, options.ops) if options.ops else {}
+    if shares:
+        print_table([["operation", "share"], *([name, f"{share:.1%}"] for name, share in shares.items())])
+    results = {"steps": steps, "mixers": mixers, "operations": shares}
     write_json(options.json, "python -m geco.studies.hybrids " + " ".join(sys.argv[1:]), results)
 
 

@@ -69,9 +69,10 @@ class ManyGraphs:
         self.loaders = {}
         for part in ("train", "valid", "test"):
             training = part == "train"
+            grouped = config.data.group_by_size if training else True  # outputs do not depend on it, only time does
             self.loaders[part] = GraphLoader(
                 dataset, getattr(split, part), config.data.batch_size, config.seed, shuffle=training,
-                group_by_size=config.data.group_by_size, workers=config.data.workers if training else 0,
+                group_by_size=grouped, workers=config.data.workers if training else 0,
             )  # fmt: skip
         self.steps = len(self.loaders["train"])
         self.nodes = int(dataset.sizes[split.train].sum()) / self.steps
