@@ -99,7 +99,7 @@ KEPT = Path(__file__).parent / "format-1"
 def smallest(model: str) -> Config:
     """Return the settings of the runs kept for later versions."""
     return Config(
-        DataConfig("ring-copy", batch_size=8),
+        DataConfig("ring-copy", batch_size=8, group_by_size=True),
         ModelConfig(name=model, hidden=4, layers=1, order=1, dropout=0.2),  # type: ignore[arg-type]
         train=TrainConfig(epochs=3, threads=1),
     )

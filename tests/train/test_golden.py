@@ -23,7 +23,7 @@ MODELS = ("geco", "gcn")
 def losses(model: str, **changes: float) -> list[float]:
     """Return the loss of each of the first steps, in float32 with one thread."""
     config = Config(
-        DataConfig("ring-copy", batch_size=8),
+        DataConfig("ring-copy", batch_size=8, group_by_size=True),
         ModelConfig(name=model, hidden=16, dropout=0.2, permutation="dynamic", eval_orders=1),  # type: ignore[arg-type]
         OptimConfig(lr=0.01, warmup=1, **changes),  # type: ignore[arg-type]
         TrainConfig(epochs=4, threads=1),

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", default="geco conv", choices=list(CONTENDERS))
     parser.add_argument("--channels", type=int, default=108)
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=90.0, help="at most, of each size of a doubling")
+    parser.add_argument("--seconds", type=float, default=150.0, help="at most, of each size of a doubling")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     for name, value in KEEP_PAGES.items():  # read by the processes started from here on
