@@ -24,3 +24,11 @@ def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert found["running, random"] == found["running, similar size"]  # outputs do not depend on batch mates
     assert found["running, random"] != found["of the batch, random"]
     assert "batches of similar size" in capsys.readouterr().out
+
+
+def test_one_graph_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
+    geco(["train", "digits", "--train.epochs", "1", "--model.hidden", "8", "--out", str(tmp_path / "a")])
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "a")])
+    assert "was trained on one graph, digits" in capsys.readouterr().err

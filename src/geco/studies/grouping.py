@@ -13,16 +13,17 @@ import os
 import sys
 from pathlib import Path
 
-import torch
 from torch import nn
 
 from geco.console import print_table
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import GraphLoader
+from geco.nn.network import Network
 from geco.studies.measure import write_json
+from geco.train.batches import outputs_of
 from geco.train.build import prepared
 from geco.train.results import Run, load_run
-from geco.train.tasks import judge, score
+from geco.train.tasks import score
 
 __all__ = ["main", "scores"]
 
@@ -36,7 +37,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, help="write the results here")
     options = parser.parse_args(arguments)
     run = load_run(options.run)
-    results = scores(run, prepared(run.config, options.data_dir), options.part)
+    dataset = prepared(run.config, options.data_dir)
+    if len(dataset) == 1:
+        parser.error(f"{options.run} was trained on one graph, {run.info.name}; batches need a run on many")
+    results = scores(run, dataset, options.part)
     trained = "of similar size" if run.config.data.group_by_size else "at random"
     print(f"{run.info.name}, {run.info.metric} of {options.part}; trained on batches {trained}")
     print_table([["statistics", "batches", run.info.metric], *([*name.split(", "), f"{s:.4f}"] for name, s in results.items())])
@@ -51,23 +55,17 @@ def scores(run: Run, dataset: GraphDataset, part: str) -> dict[str, float]:
         for batches, grouped in (("random", False), ("similar size", True)):
             network = _with_statistics(run.network, own)
             loader = GraphLoader(dataset, graphs, run.config.data.batch_size, group_by_size=grouped, drop_last=True)
-            found[f"{name}, {batches}"] = _score(network, loader, run)
+            found[f"{name}, {batches}"] = score(outputs_of(network, loader, run.info), run.info)
     return found
 
 
-def _with_statistics(network: nn.Module, own: bool) -> nn.Module:
+def _with_statistics(network: Network, own: bool) -> Network:
     """Return a copy whose BatchNorm uses the statistics of the batch, if ``own``; the rest is as in evaluation."""
     network = copy.deepcopy(network).eval()
     for module in network.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             module.train(own)
     return network
-
-
-@torch.no_grad()
-def _score(network: nn.Module, loader: GraphLoader, run: Run) -> float:
-    rows = [judge(network(batch).float(), batch, None, run.info, run.network.head) for batch in loader.epoch(0)]
-    return score((torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows])), run.info)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from geco.data.dataset import GraphDataset
+from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
 from geco.nn.network import Network
 from geco.train.config import Config
 from geco.train.inputs import check_batches, check_inputs, column_names
 from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "serve"]
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "outputs_of", "serve"]
 
 
 class Batches(Protocol):
@@ -82,17 +82,19 @@ class ManyGraphs:
         for batch in self.loaders["train"].epoch(epoch, start):
             yield batch.to(self.device), None
 
-    @torch.no_grad()
     def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what a pass over each part gives."""
-        found = {}
-        for part in parts:
-            rows = []
-            for batch in self.loaders[part].epoch(0):
-                data = batch.to(self.device)
-                rows.append(judge(model(data).float(), data, None, self.info, model.head))
-            found[part] = (torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows]))
-        return found
+        return {part: outputs_of(model, self.loaders[part], self.info, self.device) for part in parts}
+
+
+@torch.no_grad()
+def outputs_of(model: Network, loader: GraphLoader, info: Info, device: torch.device | str = "cpu") -> Judged:
+    """Return outputs and targets of all batches of a loader."""
+    rows = []
+    for batch in loader.epoch(0):
+        data = batch.to(device)
+        rows.append(judge(model(data).float(), data, None, info, model.head))
+    return torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows])
 
 
 def as_trained(data: Data, config: Config) -> Data:
