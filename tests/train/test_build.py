@@ -67,6 +67,16 @@ def test_heads_have_the_widths_asked_for(rings: GraphDataset) -> None:
     assert [tuple(lin.weight.shape) for lin in network.head.mlp.lins][:2] == [(8, 16), (4, 8)]
 
 
+@pytest.mark.parametrize("body", ["geco", "gcn", "mlp"])
+def test_norms_can_be_left_out(body: str, rings: GraphDataset) -> None:
+    made = config(name=body, block_norm=False)
+    network, usual = build(made, rings), build(config(name=body), rings)
+    layers = "body.layers.0.norm" if body == "geco" else "body.norms"
+    assert any(name.startswith(layers) for name, _ in usual.named_parameters())
+    assert not any(name.startswith(layers) for name, _ in network.named_parameters())
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
+
+
 def test_rare_classes_weigh_more_if_asked() -> None:
     data = erdos_renyi(40, degree=3, seed=1)
     losses = []

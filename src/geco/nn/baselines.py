@@ -13,7 +13,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import (
-    GATConv,
     GCNConv,
     GINConv,
     GPSConv,
@@ -24,9 +23,9 @@ from torch_geometric.nn import (
 
 from geco.nn.functional import dropout
 from geco.nn.mixers import make_mixer
-from geco.nn.sparse import SparseGCNConv, SparseSAGEConv
+from geco.nn.sparse import SparseGATConv, SparseGCNConv, SparseSAGEConv
 
-__all__ = ["BASELINES", "LocalStack"]
+__all__ = ["BASELINES", "PLAIN", "LocalStack"]
 
 
 class LocalStack(nn.Module):
@@ -39,6 +38,7 @@ class LocalStack(nn.Module):
         layers: L.
         dropout: probability.
         conv: makes a layer from D to D; None is an MLP.
+        norm: whether there is a BN; few labels may be better off without.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
@@ -47,14 +47,20 @@ class LocalStack(nn.Module):
     """
 
     def __init__(
-        self, in_channels: int, channels: int, layers: int, dropout: float, conv: Callable[[int, int], nn.Module] | None
+        self,
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float,
+        conv: Callable[[int, int], nn.Module] | None,
+        norm: bool = True,
     ) -> None:
         super().__init__()
         self.dropout = dropout
         self.encoder = nn.Linear(in_channels, channels)  # messages of width D, however wide the features are
         self.skips = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers))
         self.convs = nn.ModuleList(conv(channels, channels) for _ in range(layers)) if conv else None
-        self.norms = nn.ModuleList(nn.BatchNorm1d(channels) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(channels) if norm else nn.Identity() for _ in range(layers))
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
@@ -92,13 +98,14 @@ class TransformerStack(nn.Module):
 
 
 class GPSStack(nn.Module):
-    """PyG's `GPSConv` layers around a GCN, with its attention or its Performer."""
+    """PyG's `GPSConv` layers around a GCN, with its attention or its Performer, whose heads share the width as well."""
 
     def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int, kind: str) -> None:
         super().__init__()
         self.encoder = nn.Linear(in_channels, channels)
+        more = {"attn_kwargs": {"head_channels": channels // heads}} if kind == "performer" else {}  # 64 if not given
         self.layers = nn.ModuleList(
-            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind) for _ in range(layers)
+            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind, **more) for _ in range(layers)
         )
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -150,21 +157,31 @@ class PolynormerBody(Polynormer):  # type: ignore[misc]
         return taken[0]
 
 
-Make = Callable[[int, int, int, float, int], nn.Module]
+Make = Callable[..., nn.Module]
+Conv = Callable[[int, int], nn.Module]
 
 
 def _gin(a: int, b: int) -> nn.Module:
     return GINConv(nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Linear(b, b)))  # type: ignore[no-any-return]
 
 
-BASELINES: dict[str, Make] = {  # (in_channels, channels, layers, dropout, heads)
-    "mlp": lambda c, d, n, p, h: LocalStack(c, d, n, p, None),
-    "gcn": lambda c, d, n, p, h: LocalStack(c, d, n, p, SparseGCNConv),
-    "gcn-pyg": lambda c, d, n, p, h: LocalStack(c, d, n, p, GCNConv),  # the same, its messages gathered and scattered
-    "sage": lambda c, d, n, p, h: LocalStack(c, d, n, p, SparseSAGEConv),
-    "gat": lambda c, d, n, p, h: LocalStack(c, d, n, p, lambda a, b: GATConv(a, b // h, h)),
-    "gin": lambda c, d, n, p, h: LocalStack(c, d, n, p, _gin),
-    "gatedgcn": lambda c, d, n, p, h: LocalStack(c, d, n, p, ResGatedGraphConv),
+PLAIN: dict[str, Callable[[int], Conv | None]] = {  # the layers of a `LocalStack`, by the number of heads
+    "mlp": lambda h: None,
+    "gcn": lambda h: SparseGCNConv,
+    "gcn-pyg": lambda h: GCNConv,  # the same, its messages gathered and scattered
+    "sage": lambda h: SparseSAGEConv,
+    "gat": lambda h: lambda a, b: SparseGATConv(a, b // h, h),
+    "gin": lambda h: _gin,
+    "gatedgcn": lambda h: ResGatedGraphConv,
+}
+
+
+def _plain(conv: Callable[[int], Conv | None]) -> Make:
+    return lambda c, d, n, p, h, norm=True: LocalStack(c, d, n, p, conv(h), norm)
+
+
+BASELINES: dict[str, Make] = {  # (in_channels, channels, layers, dropout, heads), and ``norm`` of a plain one
+    **{name: _plain(conv) for name, conv in PLAIN.items()},
     "transformer": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "attention"),
     "hyena": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "hyena"),
     "gps": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "multihead"),

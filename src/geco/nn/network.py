@@ -46,7 +46,7 @@ class Network(nn.Module):
         dropout: of the body.
         input_dropout: of the features.
         heads: of layers with attention.
-        options: further options of `GECO` or `HybridStack`.
+        options: further options of `GECO`, `HybridStack` or `LocalStack`.
         inputs: further options of `NodeEncoder`, such as ``join`` or ``standardise``.
         head: options of `NodeHead` or `GraphHead`, such as ``pool`` or ``layers``; for links one layer is a dot product, more
             are those of a `PairHead`.
@@ -105,7 +105,7 @@ class Network(nn.Module):
         elif body == "hybrid":
             self.body = HybridStack(width, hidden, layers, dropout, heads=heads, **options)
         else:
-            self.body = BASELINES[body](width, hidden, layers, dropout, heads)
+            self.body = BASELINES[body](width, hidden, layers, dropout, heads, **options)
         self.head = make_head(level, hidden, num_targets, vocabulary, **(head or {}))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:

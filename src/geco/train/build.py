@@ -17,6 +17,7 @@ from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.names import parse
 from geco.errors import GecoError
+from geco.nn.baselines import PLAIN
 from geco.nn.encoders import Features
 from geco.nn.local import degree_histogram
 from geco.nn.network import Network
@@ -95,9 +96,10 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     m = config.model
     orders = {"permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed, "act": m.act}
     if m.name == "geco":
-        return {"order": m.order, "norm": m.norm, "ffn_ratio": m.ffn_ratio, **orders}
+        block = {} if m.block_norm else {"block_norm": None}
+        return {"order": m.order, "norm": m.norm, "ffn_ratio": m.ffn_ratio, **block, **orders}
     if m.name != "hybrid":
-        return {}
+        return {"norm": False} if m.name in PLAIN and not m.block_norm else {}
     mixers: dict[str, dict[str, Any]] = {"geco": {"order": m.order, "norm": m.norm}, "attention": {"dropout": m.mixer_dropout}}
     more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
     return {

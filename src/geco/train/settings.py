@@ -79,6 +79,8 @@ class ModelConfig:
     """Of the attention weights in a hybrid with attention."""
     layer_norm: Literal["batch", "layer"] = "batch"
     """Norms of a hybrid."""
+    block_norm: bool = True
+    """Norms after each skip of GECO's and each layer of plain GNNs; with few labels they can do harm."""
     act: Literal["relu", "gelu"] = "relu"
     """Activation of GECO and hybrids, and of the head."""
     encoding_width: int = 16
