@@ -30,7 +30,7 @@ SMALL = Config(
     OptimConfig(lr=0.01, warmup=1),
     TrainConfig(epochs=4),
 )
-# As flags, and more: dropout, dynamic order, shuffled batches, schedule, early stopping; GECO has buffers of its norms.
+# As flags, and more: dropout, dynamic order, shuffled batches, schedule, early stopping, running mean; GECO has buffers.
 FLAGS = [
     *(
         "--model.hidden",
@@ -45,6 +45,7 @@ FLAGS = [
         "2",
     ),
     *("--data.batch-size", "8", "--optim.schedule", "plateau", "--optim.plateau-patience", "1", "--optim.warmup", "1"),
+    *("--optim.average", "0.9"),
     *("--train.epochs", "8", "--train.patience", "3", "--train.threads", "1"),
 ]
 

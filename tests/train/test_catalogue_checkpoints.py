@@ -60,7 +60,7 @@ def save_for_ever(folder: Path) -> None:
     for epoch in range(1, 10**6):
         nn.init.constant_(model.weight, epoch)
         save_best(folder / "best", State(epoch, best={"epoch": epoch}), model, {})
-        save(folder / "last", State(epoch), model, optimizer, {}, keep=2)
+        save(folder / "last", State(epoch), {"model": model}, optimizer, {}, keep=2)
 
 
 @pytest.mark.timeout(600)

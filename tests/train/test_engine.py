@@ -40,7 +40,7 @@ def test_same_command_same_result(data: str, tmp_path: Path, request: pytest.Fix
     assert_same(left_by(tmp_path / "a"), left_by(tmp_path / "b"))
 
 
-PLATEAU = replace(SMALL, optim=replace(SMALL.optim, schedule="plateau", plateau_patience=1))
+PLATEAU = replace(SMALL, optim=replace(SMALL.optim, schedule="plateau", plateau_patience=1, average=0.8))
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,30 @@ def test_accumulated_gradients_are_averaged(many: GraphDataset) -> None:
     trainer.step(batches)
     for name, p in trainer.model.named_parameters():
         assert torch.allclose(p.grad, wanted[name], atol=1e-6), name
+
+
+def test_running_mean_is_what_is_evaluated_and_kept(many: GraphDataset, tmp_path: Path) -> None:
+    """By hand: d = min(0.7, (1 + n) / (10 + n)) at the n-th step, of weights and of what norms have seen."""
+    trainer = Trainer(replace(SMALL, optim=replace(SMALL.optim, average=0.7), train=TrainConfig(epochs=1)), many, tmp_path)
+    mean: dict[str, torch.Tensor] = {}
+    taken, whole = 0, trainer.optimizer.step
+
+    def step() -> None:
+        nonlocal taken, mean
+        whole()
+        now = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+        d = min(0.7, (1 + taken) / (10 + taken)) if taken else 0.0
+        mean = {k: v if d == 0 or not v.is_floating_point() else d * mean[k] + (1 - d) * v for k, v in now.items()}
+        taken += 1
+
+    trainer.optimizer.step = step  # type: ignore[method-assign, assignment]
+    trainer.fit()
+    kept = read_entry(tmp_path / "best").arrays
+    assert taken > 2
+    assert kept.keys() == mean.keys()
+    for name, value in mean.items():
+        torch.testing.assert_close(kept[name], value)
+    assert any(not torch.equal(kept[name], value) for name, value in trainer.model.state_dict().items())
 
 
 def test_loss_that_is_not_finite_stops_before_the_update(one: GraphDataset) -> None:

@@ -43,9 +43,11 @@ class State:
         return self.waits[-1] if self.waits else 0
 
 
-def save(folder: Path, state: State, model: nn.Module, optimizer: optim.Optimizer, about: dict[str, Any], keep: int) -> None:
+def save(
+    folder: Path, state: State, models: dict[str, nn.Module], optimizer: optim.Optimizer, about: dict[str, Any], keep: int
+) -> None:
     """Write a checkpoint, then remove all but the newest ``keep``; weights that are not finite are refused."""
-    arrays = {f"model/{name}": value for name, value in model.state_dict().items()}
+    arrays = {f"{which}/{name}": value for which, model in models.items() for name, value in model.state_dict().items()}
     for number, values in optimizer.state_dict()["state"].items():
         arrays |= {f"optim/{number}/{key}": torch.as_tensor(value) for key, value in values.items()}
     folder.mkdir(exist_ok=True)
@@ -75,11 +77,12 @@ def newest(folder: Path) -> Entry | None:
     return None
 
 
-def restore(entry: Entry, model: nn.Module, optimizer: optim.Optimizer) -> State:
+def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimizer) -> State:
     """Put a checkpoint's weights and optimiser into place and return where training was."""
     check_format(entry, "the checkpoint")
     try:
-        model.load_state_dict(_below(entry, "model/"))
+        for which, model in models.items():
+            model.load_state_dict(_below(entry, f"{which}/"))
     except RuntimeError as error:
         raise CheckpointError(f"the checkpoint does not fit the model: {error}") from error
     kept: dict[int, dict[str, Tensor]] = {}

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, Interrupted, NumericalError
+from geco.nn.network import Network
 from geco.train import checkpoint
 from geco.train.batches import serve
 from geco.train.build import build, columns, device_of, seed_of
@@ -26,7 +27,7 @@ from geco.train.config import Config
 from geco.train.finite import blame, gradient_norm
 from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
-from geco.train.optim import make_optimizer, rate, set_rate
+from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
 from geco.train.tasks import loss, score
 
@@ -68,6 +69,7 @@ class Trainer:
         check_memory(config, columns(dataset, "node/x"), self.batches.nodes, self.device)
         self.model = build(config, dataset).to(self.device)
         self.optimizer = make_optimizer(self.model, config.optim)
+        self.average = averaged(self.model, config.optim.average) if config.optim.average else None
         self.state = State()
         self.run = None if folder is None else RunFolder(folder, config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
@@ -80,7 +82,7 @@ class Trainer:
             if found is not None:
                 if found.about.get("data", self.data) != self.data:
                     raise CheckpointError(f"{self.info.name} has changed since {run.path} was started; choose another --out")
-                self.state = checkpoint.restore(found, self.model, self.optimizer)
+                self.state = checkpoint.restore(found, self._models, self.optimizer)
             run.rewind(self.state.history)
         except BaseException:
             run.close()
@@ -95,6 +97,17 @@ class Trainer:
     def parameters(self) -> int:
         """Number of trained weights."""
         return sum(p.numel() for p in self.model.parameters())
+
+    @property
+    def evaluated(self) -> Network:
+        """What is evaluated and kept: the network, or its running mean."""
+        network = self.model if self.average is None else self.average.module
+        assert isinstance(network, Network)
+        return network
+
+    @property
+    def _models(self) -> dict[str, nn.Module]:
+        return {"model": self.model, **({} if self.average is None else {"average": self.average})}
 
     def fit(self) -> dict[str, Any]:
         """Train to the end and return the result: the test score at the best validation epoch."""
@@ -129,7 +142,8 @@ class Trainer:
     def _epoch(self) -> float:
         """Train on the rest of the epoch and return its mean loss."""
         self.model.train()
-        self.model.set_epoch(self.state.epoch, self.config.train.epochs)
+        for network in {self.model, self.evaluated}:
+            network.set_epoch(self.state.epoch, self.config.train.epochs)
         group: Group = []
         for number, (data, mask) in enumerate(self.batches.train(self.state.epoch, self.state.batch), self.state.batch):
             group.append((number, data, mask))
@@ -160,6 +174,8 @@ class Trainer:
         done = epoch + (group[0][0] + 0.5) / self.batches.steps
         set_rate(self.optimizer, config, rate(config, done, self.config.train.epochs, self.state.waits))
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
         return total
 
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
@@ -169,8 +185,8 @@ class Trainer:
 
     def score(self, parts: tuple[str, ...]) -> dict[str, float]:
         """Return the score of parts of the split."""
-        self.model.eval()
-        outputs = self.batches.outputs(self.model, parts)
+        self.evaluated.eval()
+        outputs = self.batches.outputs(self.evaluated, parts)
         for part, (found, _) in outputs.items():
             if not bool(found.isfinite().all()):
                 raise NumericalError(
@@ -187,7 +203,7 @@ class Trainer:
             self.state.best = {"epoch": self.state.epoch, **scores}
             if self.run is not None:
                 self.run.check()
-                checkpoint.save_best(self.run.path / "best", self.state, self.model, self._about())
+                checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         if self.run is not None:
             self.run.log(line, {"train": trained - begin, "evaluate": time.perf_counter() - trained})
@@ -204,7 +220,7 @@ class Trainer:
         if self.run is not None:
             self.run.check()
             folder = self.run.path / "last"
-            checkpoint.save(folder, self.state, self.model, self.optimizer, self._about(), self.config.train.keep)
+            checkpoint.save(folder, self.state, self._models, self.optimizer, self._about(), self.config.train.keep)
 
     def _interrupt(self) -> None:
         self._save()

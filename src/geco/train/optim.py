@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from torch import nn, optim
+import torch
+from torch import Tensor, nn, optim
+from torch.optim.swa_utils import AveragedModel
 
 from geco.nn.filters import ImplicitFilter
 from geco.train.config import OptimConfig
 
-__all__ = ["make_optimizer", "rate", "set_rate"]
+__all__ = ["averaged", "make_optimizer", "rate", "set_rate"]
 
 
 def make_optimizer(model: nn.Module, config: OptimConfig) -> optim.Optimizer:
@@ -61,3 +63,29 @@ def set_rate(optimizer: optim.Optimizer, config: OptimConfig, factor: float) -> 
     """Give every group its learning rate."""
     for group in optimizer.param_groups:
         group["lr"] = config.lr * factor * group["scale"]
+
+
+def averaged(model: nn.Module, decay: float) -> AveragedModel:
+    r"""Return the running mean of a model's weights and of what its norms have seen,
+    :math:`\bar w \leftarrow d\,\bar w + (1 - d)\,w` at each ``update_parameters(model)``.
+
+    The first updates have a smaller d, :math:`(1 + n) / (10 + n)` at the n-th, so that the start is soon forgotten.
+
+    Example:
+        >>> model = nn.Linear(1, 1)
+        >>> mean = averaged(model, 0.5)
+        >>> mean.update_parameters(model)
+        >>> bool(mean.module.weight == model.weight)
+        True
+    """
+
+    @torch.no_grad()
+    def update(means: Sequence[Tensor], values: Sequence[Tensor], count: Tensor | int) -> None:
+        d = min(decay, (1 + int(count)) / (10 + int(count)))
+        for mean, value in zip(means, values, strict=True):
+            if mean.is_floating_point():
+                mean.lerp_(value, 1 - d)
+            else:  # a count of batches
+                mean.copy_(value)
+
+    return AveragedModel(model, multi_avg_fn=update, use_buffers=True)

@@ -134,6 +134,8 @@ class OptimConfig:
     """Largest norm of the gradient; 0 is no limit."""
     accumulate: int = 1
     """Batches whose gradients are averaged for one step."""
+    average: float = 0.0
+    """Decay, a step, of the running mean of the weights that is evaluated and kept in their place, such as 0.999; 0 is none."""
 
     def __post_init__(self) -> None:
         """Check ranges."""
@@ -143,6 +145,8 @@ class OptimConfig:
             if not 0 <= value <= 1e30 or (name == "lr" and value == 0):  # float32 ends at 3e38
                 low = "above 0" if name == "lr" else "0 or more"
                 raise GecoError(f"--optim.{name.replace('_', '-')} must be a finite number {low}, got {value}")
+        if not 0 <= self.average < 1:
+            raise GecoError(f"--optim.average must be in [0, 1), got {self.average}")
 
 
 @dataclass(frozen=True)
