@@ -34,11 +34,11 @@ SPLITS = {"tolokers": 10}  # data sets with several splits: a seed takes the spl
 
 def _trial(
     layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int, optimiser: str = "adamw",
-    ffn: float = 1.0, norms: bool = True,
+    norms: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
-    model = {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs, "ffn_ratio": ffn}
+    model = {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs, "block_norm": norms}
     return {
-        "model": {**model, "block_norm": norms},
+        "model": model,
         "optim": {"name": optimiser, "lr": lr, "weight_decay": decay},
         "train": {"epochs": epochs},
     }
@@ -54,7 +54,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "pubmed": [
         _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam", norms=False),  # of those that have a choice: GECO and plain GNNs
         _trial(2, 64, 0.5, 0.5, 1e-2, 5e-4, 120, "adam", norms=False),
-        _trial(2, 64, 0.8, 0.8, 5e-3, 5e-2, 120, "adam", ffn=0.25),
+        _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam"),
     ],
     "amazon-computers": _SHOPS,
     "tolokers": [
