@@ -110,6 +110,22 @@ def test_by_hand(dropout: float) -> None:
     assert torch.allclose(found, normed(layer.ffn_norm, h + ffn), atol=1e-5)
 
 
+@pytest.mark.parametrize("mixer", ["geco", "hyena", "cascade"])
+def test_a_graph_unlike_those_of_training_does_not_overflow(mixer: str) -> None:
+    """Under BatchNorm's running statistics, products of products would: 30 times larger is 30^(3^6) after six layers."""
+    layers, g = nn.ModuleList(hybrid("gcn", mixer, norm="batch") for _ in range(6)), toy(40, D)
+
+    def run(x: Tensor) -> Tensor:
+        for layer in layers:
+            x = layer(x, g.edges)
+        return x
+
+    for _ in range(30):
+        run(g.x)
+    layers.eval()
+    assert bool(run(30 * g.x).isfinite().all())
+
+
 def test_gatedgcn_keeps_its_own_skip() -> None:
     layer, g = hybrid("gatedgcn", "none"), toy(30, D)
     h = normed(layer.local_norm, layer.local(g.x, g.edges, g.attr))  # type: ignore[misc]

@@ -55,6 +55,8 @@ class Cascade(nn.Module):
         torch.Size([4, 16])
     """
 
+    multiplies = True  # node features with one another: see `GPSLayer`
+
     def __init__(
         self,
         channels: int,

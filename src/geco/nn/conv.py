@@ -48,6 +48,7 @@ class GECOConv(nn.Module):
         torch.Size([4, 16])
     """
 
+    multiplies = True  # node features with one another: see `GPSLayer`
     norm: nn.BatchNorm1d
     context: GlobalContext
     local: LocalPropagation

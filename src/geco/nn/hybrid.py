@@ -35,6 +35,10 @@ class GPSLayer(nn.Module):
     node features. With ``local="none", mixer="geco", norm="layer", ffn_ratio=1`` it is `GECOLayer`, and with
     ``mixer="cascade"`` that layer with one of its blocks replaced.
 
+    Mixers that multiply node features with one another (``geco``, ``hyena``, ``cascade``) have a norm over a node's channels
+    under ``norm="batch"`` too: running statistics hand on a graph unlike those of training as far off as it is, and products
+    of it would grow from layer to layer until they overflow.
+
     Args:
         channels: D.
         local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with ``x``,
@@ -90,7 +94,8 @@ class GPSLayer(nn.Module):
             raise ValueError("a layer needs a local GNN or a mixer, got none of both")
         self.local, self.mixer = local, mixer
         self.local_norm = _norm(norm, channels) if local is not None else None
-        self.mixer_norm = _norm(norm, channels) if mixer is not None else None
+        multiplies = getattr(mixer, "multiplies", False) and NORMS.get(str(norm)) is nn.BatchNorm1d
+        self.mixer_norm = _norm("layer" if multiplies else norm, channels) if mixer is not None else None
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
         self.ffn_norm = _norm(norm, channels)
 

@@ -157,6 +157,8 @@ class Hyena(nn.Module):
         torch.Size([5, 4])
     """
 
+    multiplies = True  # node features with one another: see `GPSLayer`
+
     def __init__(
         self,
         channels: int,
