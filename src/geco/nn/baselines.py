@@ -123,12 +123,14 @@ class SGFormerBody(nn.Module):
         super().__init__()
         model = SGFormer(in_channels, channels, channels, 1, 1, dropout, layers, dropout)
         self.attention, self.local = model.trans_conv, model.graph_conv
+        self.encoder = self.attention.fcs[0]  # before nodes are padded, which is quicker where features are wide
+        self.attention.fcs[0] = nn.Identity()
         self.local.convs = nn.ModuleList(SparseGCNConv(channels, channels) for _ in range(layers))
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
         batch = torch.zeros(len(x), dtype=torch.int64, device=x.device) if batch is None else batch
-        out: Tensor = (self.attention(x, batch) + self.local(x, edge_index)) / 2
+        out: Tensor = (self.attention(self.encoder(x), batch) + self.local(x, edge_index)) / 2
         return out
 
 
