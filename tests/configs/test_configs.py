@@ -13,11 +13,13 @@ import pytest
 import torch
 
 from geco.cli.train import defaults
+from geco.configs import shipped
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.names import parse
 from geco.data.loading import load
+from geco.data.python_ast import python_ast
 from geco.data.registry import find
 from geco.errors import GecoError
 from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, of_the_paper
@@ -128,6 +130,15 @@ def test_two_steps_and_an_evaluation(name: str, datasets: Datasets) -> None:
     assert all(math.isfinite(line[key]) for line in trainer.state.history for key in ("loss", "valid", "test"))
     assert all(not torch.equal(p, old) for p, old in zip(trainer.model.head.parameters(), before, strict=True))
     _assert_size(name, config, trainer.parameters)
+
+
+def test_the_rehearsal_of_code2(tmp_path: Path) -> None:
+    functions = "\n".join(f"def get_{word}(x):\n    return x.{word} + {word}(x)" for word in ("name", "size", "first_line"))
+    for number in range(40):  # the name of a module decides which part it falls into
+        (tmp_path / f"module{number}.py").write_text(functions.replace("x", f"x{number}"))
+    config = read_toml(shipped()["python-ast"])
+    trainer = Trainer(replace(config, train=replace(config.train, epochs=1)), python_ast(tmp_path))
+    assert trainer.fit()["metric"] == "token-f1"
 
 
 def _assert_size(name: str, config: Config, found: int) -> None:
