@@ -16,7 +16,7 @@ import os, sys, time
 from geco.data.parallel import in_order
 
 def work(i):
-    print(os.getpid(), flush=True)
+    os.write(1, f"{os.getpid()}\\n".encode())  # in one piece: print may write the number and the line's end apart
     time.sleep(60)
 
 if __name__ == "__main__":
