@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
 from geco.nn import reference
-from geco.nn.functional import circular_conv, dropout, fast_length, ring_length
+from geco.nn.functional import circular_conv, compact, dropout, fast_length, ring_length
 from tests.conftest import assert_as_good_as, relative_error
 
 LENGTHS = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024]
@@ -111,3 +111,25 @@ def test_dropout_that_does_nothing() -> None:
     x = torch.randn(5)
     assert torch.equal(dropout(x, 0.5, False), x)
     assert torch.equal(dropout(x, 0.0, True), x)
+
+
+def bag_of_words(rows: int, columns: int = 2000) -> torch.Tensor:
+    return torch.randn(rows, columns, dtype=torch.float64) * (torch.rand(rows, columns) < 0.01)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 13, 64])
+def test_compact_keeps_every_number(rows: int) -> None:
+    x = bag_of_words(rows)
+    x[rows // 2] = 0  # a row without words
+    found = compact(x)
+    assert found.layout == torch.sparse_csr
+    assert torch.equal(found.to_dense(), x)
+
+
+def test_dropout_of_sparse_features_drops_among_what_is_not_zero() -> None:
+    x = compact(bag_of_words(200))
+    y = dropout(x, 0.25, True).to_dense()
+    kept = y != 0
+    torch.testing.assert_close(y[kept], x.to_dense()[kept] / 0.75, rtol=1e-4, atol=0)
+    assert 0.7 < int(kept.sum()) / x.values().numel() < 0.8
+    assert dropout(x, 0.25, False) is x

@@ -46,6 +46,7 @@ def test_b1_unknown_setting(where: str, capsys: Capture, tmp_path: Path) -> None
         ("--optim.lr", "-1", "--optim.lr must be a finite number above 0, got -1"),
         ("--optim.lr", "1e-3x", "1e-3x"),
         ("--optim.average", "1", "--optim.average must be in [0, 1), got 1"),
+        ("--train.consistency", "-1", "--train.consistency must be a finite number 0 or more, got -1"),
         ("--model.hidden", "0", "--model.hidden must be at least 1, got 0"),
         ("--model.order", "0", "--model.order must be at least 1, got 0"),
         ("--train.epochs", "-1", "--train.epochs must be at least 1, got -1"),

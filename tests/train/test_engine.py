@@ -13,6 +13,8 @@ import torch
 from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, GecoError, Interrupted, NumericalError
 from geco.nn.baselines import BASELINES
+from geco.nn.functional import compact
+from geco.nn.model import GECO
 from geco.store import read_entry
 from geco.train.build import seed_of
 from geco.train.config import ModelConfig, OptimConfig, TrainConfig
@@ -198,3 +200,20 @@ def test_schedule() -> None:
 
 def test_seeds_depend_on_every_number() -> None:
     assert len({seed_of(a, b, c) for a in range(4) for b in range(4) for c in range(4)}) == 64
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.5])
+def test_bags_of_words_are_trained_on_as_sparse_features(drop: float, one: GraphDataset) -> None:
+    torch.manual_seed(0)
+    words = (torch.rand(one.num_nodes, 2000) < 0.01).float()
+    data = one.attach("node/x", words)
+    trainer = Trainer(replace(SMALL, model=replace(SMALL.model, input_dropout=drop)), data)
+    assert trainer.batches.data.x.layout == torch.sparse_csr  # type: ignore[attr-defined]
+    assert 0 <= trainer.fit()["test"] <= 1
+
+
+def test_sparse_features_with_a_nan_are_refused_by_their_node() -> None:
+    x = torch.eye(1100)
+    x[7, 7] = math.nan
+    with pytest.raises(ValueError, match="NaN or infinite values at 1 nodes, the first at node 7"):
+        GECO(1100, 4, 1)(compact(x), torch.tensor([[0], [1]]))

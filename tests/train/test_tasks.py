@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from geco.data.assemble import collect
 from geco.data.dataset import GraphDataset, Info, Split
+from geco.errors import GecoError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
-from geco.train.tasks import loss
+from geco.train.tasks import disagreement, loss
 
 CONFIG = Config(
     DataConfig("t", batch_size=7), ModelConfig(hidden=16, dropout=0.0), OptimConfig(lr=0.02, warmup=0), TrainConfig(epochs=12)
@@ -68,3 +70,37 @@ def test_missing_labels_count_nowhere() -> None:
     assert torch.equal(loss(output, batch, None, dataset.info), wanted)
     batch.y[:] = math.nan
     assert float(loss(output, batch, None, dataset.info)) == 0
+
+
+def test_disagreement_equals_its_formula() -> None:
+    outputs = [torch.randn(5, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    with torch.no_grad():
+        mean = (outputs[0].softmax(1) + outputs[1].softmax(1)) / 2
+        target = torch.stack([row**2 / (row**2).sum() for row in mean])
+    wanted = sum(((o.softmax(1) - target) ** 2).sum() for o in outputs) / 10
+    found = disagreement(outputs)
+    torch.testing.assert_close(found, wanted)
+    for got, should in zip(
+        torch.autograd.grad(found, outputs), torch.autograd.grad(wanted, outputs), strict=True
+    ):  # the target is not learned
+        torch.testing.assert_close(got, should)
+
+
+def test_consistency_learns_from_rows_without_a_label() -> None:
+    """Without labels there is a loss with the option, and none otherwise."""
+    data, made = graphs("class"), replace(CONFIG, model=replace(CONFIG.model, dropout=0.5))
+    plain, both = (Trainer(replace(made, train=replace(made.train, consistency=c)), data) for c in (0.0, 2.0))
+    batch, mask = next(iter(plain.batches.train(0)))
+    unlabelled = batch.clone()
+    unlabelled.y = torch.full_like(batch.y, -1)
+    assert plain.step([(0, unlabelled, mask)]) == 0.0
+    assert both.step([(0, unlabelled, mask)]) > 0.0
+    assert both.step([(0, batch, mask)]) > 0.0
+    assert both.fit()["test"] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["labels", "values", "tokens", "link"])
+def test_consistency_is_of_classes(kind: str) -> None:
+    made = replace(CONFIG, train=replace(CONFIG.train, consistency=1.0))
+    with pytest.raises(GecoError, match="is for classes"):
+        Trainer(made, graphs(kind))

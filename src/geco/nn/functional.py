@@ -1,4 +1,4 @@
-"""Operators on the ring of nodes: the length plan, the circular convolution, the sparse propagation; and dropout.
+"""Operators on the ring of nodes: the length plan, the circular convolution, the sparse propagation; dropout; sparse features.
 
 Each operator has an O(N^2) twin in `geco.nn.reference`.
 
@@ -7,6 +7,7 @@ Shapes: N nodes, M edges, D channels, L >= 2N - 1 a length that is fast to trans
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from typing import Any
 
@@ -15,11 +16,13 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
-__all__ = ["circular_conv", "dropout", "fast_length", "propagate", "ring_length", "segment_matmul"]
+__all__ = ["circular_conv", "compact", "csr", "dropout", "fast_length", "propagate", "ring_length", "segment_matmul"]
 
 # Up to this prime factor one transform of length N beats a folded one of about 2N.
 # Measured by `python -m geco.studies.lengths`; fixed, not timed at run time, so that a run repeats bit for bit.
 LARGEST_DIRECT_FACTOR = 61
+
+WIDE, SPARSE = 1024, 1 / 16  # features of so many columns, and of no more than this share that is not zero, are kept sparse
 
 
 def fast_length(n: int) -> int:
@@ -116,10 +119,11 @@ def reverse(f: Tensor) -> Tensor:
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
     r"""Zero entries with probability p and scale the others by :math:`1 / (1 - p)`, p rounded to a multiple of 2\ :sup:`-16`.
 
-    On a CPU torch's own draws a random number for each entry, a good part of a training step. Here one serves four.
+    On a CPU torch's own draws a random number for each entry, a good part of a training step. Here one serves four, and zeros
+    of a sparse x need none.
 
     Args:
-        x: any shape.
+        x: any shape; dense, or sparse in CSR.
         p: probability, in [0, 1).
         training: False returns x.
 
@@ -128,7 +132,11 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
         >>> sorted(set(y.tolist())), round(float(y.mean()), 1)
         ([0.0, 1.3333333730697632], 1.0)
     """
-    if not training or p == 0.0 or x.device.type != "cpu" or torch.compiler.is_compiling():
+    if not training or p == 0.0:
+        return x
+    if x.layout == torch.sparse_csr:
+        return csr(x.crow_indices(), x.col_indices(), dropout(x.values(), p, training), x.shape)
+    if x.device.type != "cpu" or torch.compiler.is_compiling():
         return torch.nn.functional.dropout(x, p, training)
     dropped = min(round(p * 2**16), 2**16 - 1)
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)  # 64 random bits each
@@ -179,3 +187,29 @@ def segment_matmul(crow: Tensor, col: Tensor, value: Tensor, x: Tensor) -> Tenso
     return torch.nn.functional.embedding_bag(
         col, x.contiguous(), crow, mode="sum", per_sample_weights=value, include_last_offset=True
     )
+
+
+def csr(crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return torch's sparse matrix of these parts, which must fit together, without its notice that such are new."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(crow, col, value, shape, check_invariants=False)
+
+
+def compact(x: Tensor) -> Tensor:
+    """Return wide features that are mostly zero, such as bags of words, as a sparse matrix in CSR; others as they are.
+
+    Linear maps of them then take time and memory by what is not zero.
+
+    Args:
+        x: features, ``(N, C)``.
+
+    Example:
+        >>> compact(torch.eye(2000)).layout, compact(torch.ones(2000, 2000)).layout, compact(torch.eye(20)).layout
+        (torch.sparse_csr, torch.strided, torch.strided)
+    """
+    if x.shape[1] < WIDE or int(x.count_nonzero()) > x.numel() * SPARSE:
+        return x
+    row, col = x.nonzero(as_tuple=True)
+    crow = torch.nn.functional.pad(torch.bincount(row, minlength=len(x)).cumsum(0), (1, 0))
+    return csr(crow, col, x[row, col], x.shape)

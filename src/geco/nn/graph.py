@@ -43,7 +43,7 @@ def check_features(x: Tensor, channels: int | None = None) -> None:
         raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {channels}")
     # One sum finds nearly every bad value at the speed of memory; only if it is not finite are values looked at singly.
     if not bool(torch.isfinite(x.detach().sum())):
-        bad = (~torch.isfinite(x.detach())).any(1).nonzero().squeeze(1)
+        bad = (~torch.isfinite(x.detach().to_dense())).any(1).nonzero().squeeze(1)
         if bad.numel():
             raise ValueError(
                 f"x has NaN or infinite values at {bad.numel()} nodes, the first at node {int(bad[0])}; "

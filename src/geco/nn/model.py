@@ -50,8 +50,8 @@ class GECO(nn.Module):
         layer_kwargs: further options of `GECOLayer` and `GECOConv`.
 
     Shapes:
-        ``x`` (N, in_channels), ``edge_index`` (2, M), ``batch`` (N,), ``edge_weight`` (M,), ``graph_id`` (B,) to
-        (N, out_channels).
+        ``x`` (N, in_channels), dense or sparse in CSR, ``edge_index`` (2, M), ``batch`` (N,), ``edge_weight`` (M,),
+        ``graph_id`` (B,) to (N, out_channels).
 
     Example:
         >>> model = GECO(8, 16, num_layers=2, out_channels=3)
@@ -157,7 +157,7 @@ class GECO(nn.Module):
         layer, width = self.layers[0], self.encoder.in_channels
         assert isinstance(layer, GECOLayer)
         check_features(x, width if width > 0 else None)
-        hidden = x.new_zeros(len(x), 1).expand(-1, layer.conv.channels)
+        hidden = torch.zeros(len(x), 1, dtype=x.dtype, device=x.device).expand(-1, layer.conv.channels)  # x may be sparse
         return layer.conv.graph(hidden, edge_index, batch, edge_weight)  # type: ignore[no-any-return]
 
     def _orders(self, x: Tensor, g: Graph, graph_id: Tensor | None, count: int) -> Tensor:

@@ -19,7 +19,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 from geco.nn.adjacency import adjacency
-from geco.nn.functional import segment_matmul
+from geco.nn.functional import csr, segment_matmul
 from geco.nn.fused import refuse_second_derivatives
 
 __all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv"]
@@ -169,6 +169,6 @@ class _WeightedSum(torch.autograd.Function):
         refuse_second_derivatives()
         e, (weight, x) = ctx.edges, ctx.saved_tensors
         dx = segment_matmul(e.crow_t, e.target_t, weight[e.order_t], grads[0])
-        empty = torch.sparse_csr_tensor(e.crow, e.source, torch.zeros_like(weight), (len(x), len(x)), check_invariants=False)
+        empty = csr(e.crow, e.source, torch.zeros_like(weight), (len(x), len(x)))
         dweight = torch.sparse.sampled_addmm(empty, grads[0].contiguous(), x.t())
         return None, dweight.values(), dx

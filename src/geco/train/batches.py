@@ -15,6 +15,8 @@ from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
+from geco.errors import GecoError
+from geco.nn.functional import compact
 from geco.nn.network import Network
 from geco.train.config import Config
 from geco.train.inputs import check_batches, check_inputs, column_names
@@ -45,6 +47,9 @@ class OneGraph:
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
+        plain = device.type == "cpu" and config.train.amp == "off" and not config.model.standardise
+        if plain and data.x is not None and data.x.is_floating_point():
+            data.x = compact(data.x)
         self.data = data.to(device)
         self.masks = {"train": data.train_mask, "valid": data.val_mask, "test": data.test_mask}
         self.nodes = float(dataset.num_nodes)
@@ -113,6 +118,9 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
         device: where batches go.
         schema: how the user's files were read, for the names of columns.
     """
+    if config.train.consistency and dataset.info.target != "class":
+        wants = f"{dataset.info.name} asks for {dataset.info.target}"
+        raise GecoError(f"--train.consistency is for classes, {wants}; leave it out")
     check_inputs(dataset, config.data.split, column_names(schema))
     check_batches(dataset, config.data.split, config.data.batch_size)
     one = len(dataset) == 1 and dataset.info.level == "node"

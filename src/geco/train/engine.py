@@ -29,7 +29,7 @@ from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
-from geco.train.tasks import loss, score
+from geco.train.tasks import disagreement, loss, score
 
 __all__ = ["Group", "Trainer"]
 
@@ -179,9 +179,12 @@ class Trainer:
         return total
 
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.train.amp == "bf16"):
-            output = self.model(data)
-        return loss(output.float(), data, mask, self.info, self.model.head, self.config.train.class_weights)
+        train = self.config.train
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=train.amp == "bf16"):
+            outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
+        found = [loss(output, data, mask, self.info, self.model.head, train.class_weights) for output in outputs]
+        value = torch.stack(found).mean()
+        return value + train.consistency * disagreement(outputs) if train.consistency else value
 
     def score(self, parts: tuple[str, ...]) -> dict[str, float]:
         """Return the score of parts of the split."""

@@ -16,7 +16,7 @@ from geco.nn.links import LinkHead
 from geco.train.metrics import METRICS
 from geco.train.ranking import batched_reciprocal_ranks
 
-__all__ = ["Judged", "judge", "loss", "score"]
+__all__ = ["Judged", "disagreement", "judge", "loss", "score"]
 
 Judged = tuple[Tensor, Tensor]  # what a metric is given: predictions and targets of the rows that count
 
@@ -50,6 +50,25 @@ def loss(
     if info.target == "values":
         return F.l1_loss(output[there], wanted[there])
     return F.binary_cross_entropy_with_logits(output[there], wanted[there])
+
+
+def disagreement(outputs: list[Tensor]) -> Tensor:
+    r"""Return how far passes with different dropout are from what they agree on, as in GRAND (Feng et al., 2020):
+    :math:`\frac{1}{S N} \sum_{s, i} |p_{si} - t_i|^2`, the target :math:`t_i \propto \bar p_i^2` being their sharpened mean.
+
+    Labels do not occur in it, so that all rows teach, also where few have one. The target has no gradient.
+
+    Args:
+        outputs: of the S passes, scores of C classes for N rows, each ``(N, C)``.
+
+    Example:
+        >>> sure, doubtful = torch.tensor([[9.0, -9.0]]), torch.zeros(1, 2)
+        >>> bool(disagreement([sure, sure]) < 1e-6), bool(disagreement([sure, doubtful]) > 0.1)
+        (True, True)
+    """
+    passes = torch.stack(outputs).softmax(2)  # (S, N, C)
+    target = passes.detach().mean(0).square()
+    return (passes - target / target.sum(1, keepdim=True)).square().sum(2).mean()
 
 
 def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.Module | None = None) -> Judged:
