@@ -53,7 +53,6 @@ class Hub:
 def test_pushed_and_fetched(made: hub.GECO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = Hub(tmp_path)
     monkeypatch.setattr(hub_mixin, "HfApi", there)
-    monkeypatch.setattr(hub_mixin, "hf_hub_download", lambda *_, **__: str(tmp_path / "config.json"))
     monkeypatch.setattr(hub, "snapshot_download", there.download)
     assert made.push_to_hub("team/geco-photo") == "commit of team/geco-photo"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "config.json", "model.safetensors"]
@@ -71,3 +70,12 @@ def test_a_pickle_is_not_read(made: hub.GECO, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(ValueError, match=r"model\.safetensors is missing"):
         hub.GECO.from_pretrained(tmp_path)
+
+
+def test_a_config_of_another_kind_is_refused_and_saving_heals_it(made: hub.GECO, tmp_path: Path) -> None:
+    made.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text("[1, 2]")
+    with pytest.raises(ValueError, match="does not describe a GECO model"):
+        hub.GECO.from_pretrained(tmp_path)
+    made.save_pretrained(tmp_path)
+    assert torch.equal(hub.GECO.from_pretrained(tmp_path)(X, EDGES), made(X, EDGES))

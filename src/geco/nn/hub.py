@@ -22,7 +22,7 @@ __all__ = ["GECO"]
 FILES = ["config.json", "model.safetensors"]
 
 
-class GECO(  # type: ignore[misc]
+class GECO(
     ModelHubMixin,
     model.GECO,
     library_name="geco",
@@ -45,21 +45,16 @@ class GECO(  # type: ignore[misc]
     def _save_pretrained(self, save_directory: Path) -> None:
         model.GECO.save_pretrained(self, save_directory)
 
+    def save_pretrained(self, folder: str | Path, **options: Any) -> None:  # type: ignore[override]
+        """Write the two files; with options of the mixin, such as ``repo_id``, what those ask for as well."""
+        if options:
+            super().save_pretrained(folder, **options)
+        else:
+            self._save_pretrained(Path(folder))  # the mixin would first delete the old config.json
+
     @classmethod
-    def _from_pretrained(
-        cls,
-        *,
-        model_id: str,
-        revision: str | None,
-        cache_dir: str | Path | None,
-        force_download: bool,
-        local_files_only: bool,
-        token: str | bool | None,
-        **_config: Any,
-    ) -> GECO:
-        if not Path(model_id).is_dir():
-            model_id = snapshot_download(
-                model_id, revision=revision, cache_dir=cache_dir, force_download=force_download,
-                local_files_only=local_files_only, token=token, allow_patterns=FILES,
-            )  # fmt: skip
-        return load_pretrained(cls, Path(model_id)).eval()
+    def from_pretrained(cls, folder: str | Path, **options: Any) -> GECO:  # type: ignore[override]
+        """Read a folder, or fetch ``owner/name`` from the hub; options are those of `huggingface_hub.snapshot_download`."""
+        if not Path(folder).is_dir():
+            folder = snapshot_download(str(folder), allow_patterns=FILES, **options)
+        return load_pretrained(cls, Path(folder)).eval()
