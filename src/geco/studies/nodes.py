@@ -187,11 +187,11 @@ def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:
 
 
 def _row(known: dict[str, Any], first: float) -> list[str]:
-    tests = [100 * seed["test"] for seed in known["seeds"]]
-    mean, cost_of = statistics.mean(tests), known.get("cost")
+    tests, cost_of = [seed["test"] for seed in known["seeds"]], known.get("cost")
+    mean = statistics.mean(tests)
     return [
         known["data"], known["model"], f"{100 * statistics.mean(seed['valid'] for seed in known['seeds']):.2f}",
-        f"{mean:.2f} ± {statistics.stdev(tests):.2f}" + (" *" if mean >= 100 * first else ""),
+        f"{100 * mean:.2f} ± {100 * statistics.stdev(tests):.2f}" + (" *" if mean >= first else ""),
         f"{known['seeds'][0]['parameters']:,}",
         f"{cost_of['train'] + cost_of['evaluate']:.2f} s" if cost_of else "",
         f"{cost_of['peak'] / 2**30:.2f} GiB" if cost_of else "",
