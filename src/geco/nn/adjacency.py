@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from geco.nn.functional import propagate
+from geco.nn.functional import propagate, row_starts
 
 __all__ = ["Adjacency", "Norm", "adjacency", "traced_adjacency"]
 
@@ -170,6 +170,4 @@ def _power(degree: Tensor, exponent: float) -> Tensor:
 
 def _csr(row: Tensor, col: Tensor, value: Tensor, num_nodes: int, index: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     order = torch.argsort(row, stable=True)
-    crow = torch.zeros(num_nodes + 1, dtype=index, device=row.device)
-    crow[1:] = torch.bincount(row, minlength=num_nodes).cumsum(0)
-    return crow, col[order].to(index), value[order]
+    return row_starts(row, num_nodes).to(index), col[order].to(index), value[order]

@@ -16,7 +16,17 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
-__all__ = ["circular_conv", "compact", "csr", "dropout", "fast_length", "propagate", "ring_length", "segment_matmul"]
+__all__ = [
+    "circular_conv",
+    "compact",
+    "csr",
+    "dropout",
+    "fast_length",
+    "propagate",
+    "ring_length",
+    "row_starts",
+    "segment_matmul",
+]
 
 # Up to this prime factor one transform of length N beats a folded one of about 2N.
 # Measured by `python -m geco.studies.lengths`; fixed, not timed at run time, so that a run repeats bit for bit.
@@ -189,6 +199,15 @@ def segment_matmul(crow: Tensor, col: Tensor, value: Tensor, x: Tensor) -> Tenso
     )
 
 
+def row_starts(row: Tensor, num_rows: int) -> Tensor:
+    """Return where each row's entries start once they are sorted by row, and where the last ends, ``(M,)`` to ``(N + 1,)``.
+
+    >>> row_starts(torch.tensor([2, 0, 2]), 4)
+    tensor([0, 1, 1, 3, 3])
+    """
+    return torch.nn.functional.pad(torch.bincount(row, minlength=num_rows).cumsum(0), (1, 0))
+
+
 def csr(crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return torch's sparse matrix of these parts, which must fit together, without its notice that such are new."""
     with warnings.catch_warnings():
@@ -211,5 +230,4 @@ def compact(x: Tensor) -> Tensor:
     if x.shape[1] < WIDE or int(x.count_nonzero()) > x.numel() * SPARSE:
         return x
     row, col = x.nonzero(as_tuple=True)
-    crow = torch.nn.functional.pad(torch.bincount(row, minlength=len(x)).cumsum(0), (1, 0))
-    return csr(crow, col, x[row, col], x.shape)
+    return csr(row_starts(row, len(x)), col, x[row, col], x.shape)

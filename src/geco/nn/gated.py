@@ -19,7 +19,7 @@ from torch_geometric.nn.resolver import activation_resolver
 
 from geco.nn.adjacency import adjacency
 from geco.nn.edges import check_edges
-from geco.nn.functional import dropout, segment_matmul
+from geco.nn.functional import dropout, row_starts, segment_matmul
 from geco.nn.fused import refuse_second_derivatives
 
 __all__ = ["GatedGCN"]
@@ -132,8 +132,7 @@ def _ends(edge_index: Tensor, num_nodes: int) -> _Ends:
 
 
 def _bundles(end: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    start = nn.functional.pad(torch.bincount(end, minlength=num_nodes).cumsum(0), (1, 0))
-    return start, torch.argsort(end, stable=True)
+    return row_starts(end, num_nodes), torch.argsort(end, stable=True)
 
 
 def _add_up(rows: Tensor, bundles: tuple[Tensor, Tensor]) -> Tensor:

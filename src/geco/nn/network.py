@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from geco.nn.baselines import BASELINES, PolynormerBody
+from geco.nn.diffusion import Diffusion
 from geco.nn.functional import dropout
 from geco.nn.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.inputs import EdgeEncoder, NodeEncoder
@@ -45,6 +46,7 @@ class Network(nn.Module):
         layers: depth.
         dropout: of the body.
         input_dropout: of the features.
+        diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for none.
         heads: of layers with attention.
         options: further options of `GECO`, `HybridStack` or `LocalStack`.
         inputs: further options of `NodeEncoder`, such as ``join`` or ``standardise``.
@@ -77,6 +79,7 @@ class Network(nn.Module):
         layers: int = 2,
         dropout: float = 0.0,
         input_dropout: float = 0.0,
+        diffusion: int = 0,
         heads: int = 4,
         options: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None,
@@ -87,8 +90,8 @@ class Network(nn.Module):
             "body": body, "in_channels": in_channels, "level": level, "num_targets": num_targets,
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
             "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden": hidden, "layers": layers,
-            "dropout": dropout, "input_dropout": input_dropout, "heads": heads, "options": options or {},
-            "inputs": inputs or {}, "head": head or {},
+            "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion, "heads": heads,
+            "options": options or {}, "inputs": inputs or {}, "head": head or {},
         }  # fmt: skip
         options, inputs = options or {}, inputs or {}
         self.level, self.input_dropout = level, input_dropout
@@ -100,6 +103,8 @@ class Network(nn.Module):
             kind = inputs.get("init", "xavier")
             self.edges = EdgeEncoder(hidden, edge_columns, edge_categories, standardise=standardise, init=kind)
         width = in_channels if plain else hidden
+        self.diffusion = Diffusion(width, hidden, diffusion) if diffusion else None
+        width = hidden if diffusion else width
         if body == "geco":
             self.body: nn.Module = GECO(width, hidden, layers, None, dropout, **options)
         elif body == "hybrid":
@@ -120,7 +125,8 @@ class Network(nn.Module):
     def embed(self, data: Data) -> Tensor:
         """Return the features as the body sees them, ``(N, .)``."""
         x = data.x.float() if self.nodes is None else self.nodes(data)
-        return dropout(x, self.input_dropout, self.training)
+        x = dropout(x, self.input_dropout, self.training)
+        return x if self.diffusion is None else self.diffusion(x, data.edge_index)
 
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""

@@ -13,7 +13,15 @@ from torch import Tensor
 if TYPE_CHECKING:
     from geco.nn.conv import GECOConv
 
-__all__ = ["circulant", "circular_conv", "geco_conv", "global_context", "normalised_adjacency", "surrogate_attention"]
+__all__ = [
+    "circulant",
+    "circular_conv",
+    "diffused",
+    "geco_conv",
+    "global_context",
+    "normalised_adjacency",
+    "surrogate_attention",
+]
 
 
 def circulant(f: Tensor) -> Tensor:
@@ -48,6 +56,14 @@ def normalised_adjacency(
         scale = torch.where(degree == 0, 0.0, degree.rsqrt())
         return scale.unsqueeze(1) * dense * scale
     return dense
+
+
+def diffused(x: Tensor, edge_index: Tensor, steps: int) -> Tensor:
+    r"""Return :math:`\frac{1}{S + 1} \sum_s \tilde A^s X` of `geco.nn.diffusion` by powers of the dense matrix, O(N^3)."""
+    loops = torch.arange(len(x)).expand(2, -1)  # exactly one at every node
+    edges = torch.cat([edge_index[:, edge_index[0] != edge_index[1]], loops], 1)
+    matrix = normalised_adjacency(edges, len(x), dtype=x.dtype)
+    return sum((torch.linalg.matrix_power(matrix, s) @ x for s in range(steps + 1)), torch.zeros_like(x)) / (steps + 1)
 
 
 def global_context(projected: Tensor, filters: Tensor) -> Tensor:

@@ -19,10 +19,26 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 from geco.nn.adjacency import adjacency
-from geco.nn.functional import csr, segment_matmul
+from geco.nn.functional import csr, row_starts, segment_matmul
 from geco.nn.fused import refuse_second_derivatives
 
-__all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv"]
+__all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_propagate"]
+
+
+def gcn_propagate(h: Tensor, edge_index: Tensor) -> Tensor:
+    r"""Return :math:`\tilde D^{-1/2} \tilde A \tilde D^{-1/2} H`, ``(N, D)``, where :math:`\tilde A` is A with exactly one self
+    loop at every node.
+
+    >>> gcn_propagate(torch.eye(3), torch.tensor([[0, 1], [1, 0]]))
+    tensor([[0.5000, 0.5000, 0.0000],
+            [0.5000, 0.5000, 0.0000],
+            [0.0000, 0.0000, 1.0000]])
+    """
+    loops = edge_index[0][edge_index[0] == edge_index[1]]
+    missing = 1 - torch.bincount(loops, minlength=len(h)).to(h.dtype).unsqueeze(1)  # (N, 1)
+    scale = (torch.bincount(edge_index[1], minlength=len(h)).to(h.dtype).unsqueeze(1) + missing).rsqrt()
+    h = scale * h
+    return scale * (adjacency(edge_index, len(h), norm="none") @ h + missing * h)
 
 
 class SparseGCNConv(GCNConv):  # type: ignore[misc]
@@ -45,12 +61,7 @@ class SparseGCNConv(GCNConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
-        h = self.lin(x)  # (N, D)
-        loops = edge_index[0][edge_index[0] == edge_index[1]]
-        missing = 1 - torch.bincount(loops, minlength=len(x)).to(h.dtype).unsqueeze(1)  # (N, 1)
-        scale = (torch.bincount(edge_index[1], minlength=len(x)).to(h.dtype).unsqueeze(1) + missing).rsqrt()
-        h = scale * h
-        out: Tensor = scale * (adjacency(edge_index, len(x), norm="none") @ h + missing * h) + self.bias
+        out: Tensor = gcn_propagate(self.lin(x), edge_index) + self.bias
         return out
 
 
@@ -148,7 +159,7 @@ def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
         loops, other = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1), adj.source != adj.target
         pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
         target, source = pairs // num_nodes, pairs % num_nodes
-        crow, crow_t = (F.pad(torch.bincount(end, minlength=num_nodes).cumsum(0), (1, 0)) for end in (target, source))
+        crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))
         order = torch.argsort(source, stable=True)
         _known[adj.source] = _Looped(source, target, count, crow, order, crow_t, target[order])
     found: _Looped = _known[adj.source]

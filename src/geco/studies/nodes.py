@@ -34,13 +34,13 @@ SPLITS = {"tolokers": 10}  # data sets with several splits: a seed takes the spl
 
 def _trial(
     layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int, optimiser: str = "adamw",
-    norms: bool = True,
+    norms: bool = True, diffusion: int = 0, consistency: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
     model = {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs, "block_norm": norms}
     return {
-        "model": model,
+        "model": {**model, "diffusion": diffusion},
         "optim": {"name": optimiser, "lr": lr, "weight_decay": decay},
-        "train": {"epochs": epochs},
+        "train": {"epochs": epochs, "consistency": consistency},
     }
 
 
@@ -54,7 +54,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "pubmed": [
         _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam", norms=False),  # of those that have a choice: GECO and plain GNNs
         _trial(2, 64, 0.5, 0.5, 1e-2, 5e-4, 120, "adam", norms=False),
-        _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam"),
+        _trial(1, 64, 0.5, 0.8, 1e-2, 5e-3, 60, "adam", diffusion=32, consistency=1.0),
     ],
     "amazon-computers": _SHOPS,
     "tolokers": [

@@ -62,7 +62,8 @@ def build(config: Config, dataset: GraphDataset) -> Network:
         m.name, columns(dataset, "node/x"), info.level, info.num_targets, categories=info.categories,
         encodings=_encodings(config, dataset), edge_columns=columns(dataset, "edge/edge_attr"),
         edge_categories=info.edge_categories, vocabulary=len(info.names) if info.target == "tokens" else 0, hidden=m.hidden,
-        layers=m.layers, dropout=m.dropout, input_dropout=m.input_dropout, heads=m.heads, options=_options(config, dataset),
+        layers=m.layers, dropout=m.dropout, input_dropout=m.input_dropout, diffusion=m.diffusion, heads=m.heads,
+        options=_options(config, dataset),
         inputs={"join": m.join, "standardise": m.standardise, "init": m.embedding_init},
         head={
             "pool": m.pool, "layers": m.head_layers, "widths": m.head_widths, "norm": m.head_norm, "dropout": m.head_dropout,

@@ -59,6 +59,8 @@ class ModelConfig:
     """Of the body's layers."""
     input_dropout: float = 0.0
     """Of the features."""
+    diffusion: int = 0
+    """Steps over which features are averaged along the edges first; with few labels many help."""
     order: int = 2
     """K, convolutions of a GECO layer."""
     norm: Literal["sym", "row", "none", "attention"] = "sym"
@@ -104,7 +106,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Check ranges."""
-        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1)
+        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1, diffusion=0)
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")
