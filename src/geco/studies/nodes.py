@@ -2,8 +2,9 @@
 
 Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0, the one with the best *validation* score
 is kept, and trained with five seeds. Test scores of the other trials are not even recorded. What is done is written at once to
-``docs/results/nodes`` and not done again, so the study can be stopped and started. ``--cost`` adds seconds and memory of an
-epoch, side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was chosen.
+``docs/results/nodes`` and not done again, so the study can be stopped and started; a record of other trials than those of now
+is begun anew. ``--cost`` adds seconds and memory of an epoch, side by side (nothing else may run); ``--table`` prints what there
+is, and ``--configs`` writes what was chosen.
 """
 
 from __future__ import annotations
@@ -104,14 +105,15 @@ class Record:
     """What is known of one model on one data set, kept in a file.
 
     Args:
-        path: the file; what it holds is taken up.
+        path: the file; what it holds is taken up, if it is of the trials of now.
         data: name of the data set.
         model: name of the network.
     """
 
     def __init__(self, path: Path, data: str, model: str) -> None:
         self.path, self.data, self.model = path, data, model
-        self.known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        self.known = known if known.get("tried") == TRIALS[data] else {}
 
     def config(self, trial: int, seed: int) -> Config:
         """Return the configuration of one run."""
@@ -127,7 +129,7 @@ class Record:
 
     def keep(self, **values: Any) -> None:
         """Add to what is known, and write it."""
-        self.known = {"data": self.data, "model": self.model, **self.known, **values, "environment": environment()}
+        self.known = {"data": self.data, "model": self.model, "tried": TRIALS[self.data], **self.known, **values}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, (json.dumps(self.known, indent=2) + "\n").encode())
 
@@ -138,13 +140,13 @@ class Record:
         for trial in range(len(valid), len(TRIALS[self.data])):
             tried[trial] = self._train(dataset, trial, 0)
             valid.append(tried[trial]["valid"])
-            self.keep(trials=valid)
+            self.keep(trials=valid, environment=environment())
         seeds: list[dict[str, Any]] = self.known.get("seeds", [])
         for seed in list(SEEDS)[len(seeds) :]:
             again = seed == 0 and self.chosen in tried  # the run that was chosen is that of seed 0
             found = tried[self.chosen] if again else self._train(dataset, self.chosen, seed)
             seeds.append({key: found[key] for key in ("valid", "test", "epoch", "metric", "parameters")})
-            self.keep(chosen=self.config(self.chosen, 0).to_json(), seeds=seeds)
+            self.keep(chosen=self.config(self.chosen, 0).to_json(), seeds=seeds, environment=environment())
 
     def _train(self, dataset: GraphDataset, trial: int, seed: int) -> dict[str, Any]:
         found = Trainer(self.config(trial, seed), dataset).fit()
@@ -160,7 +162,7 @@ def add_costs(records: dict[str, Record], data_dir: Path | None, turns: int) -> 
         for model, record in records.items():
             costs[model] = best(costs.get(model), cost(record.config(record.chosen, 0), data_dir))
     for model, record in records.items():
-        record.keep(cost=costs[model])
+        record.keep(cost={**costs[model], "environment": environment()})
 
 
 def write_configs(results: Path, folder: Path, names: list[str], models: list[str]) -> None:
