@@ -104,3 +104,9 @@ def test_consistency_is_of_classes(kind: str) -> None:
     made = replace(CONFIG, train=replace(CONFIG.train, consistency=1.0))
     with pytest.raises(GecoError, match="is for classes"):
         Trainer(made, graphs(kind))
+
+
+def test_consistency_needs_dropout() -> None:
+    made = replace(CONFIG, model=replace(CONFIG.model, dropout=0.0), train=replace(CONFIG.train, consistency=1.0))
+    with pytest.raises(GecoError, match="there is none; set --model.dropout"):
+        Trainer(made, graphs("class"))

@@ -1,10 +1,10 @@
 """GECO beside six baselines on real node graphs, tuned alike: ``python -m geco.studies.nodes --data amazon-photo``.
 
-Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0, the one with the best *validation* score
-is kept, and trained with five seeds. Test scores of the other trials are not even recorded. What is done is written at once to
-``docs/results/nodes`` and not done again, so the study can be stopped and started; a record of other trials than those of now
-is begun anew. ``--cost`` adds seconds and memory of an epoch, side by side (nothing else may run); ``--table`` prints what there
-is, and ``--configs`` writes what was chosen.
+Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0 (on Pubmed, whose validation nodes are
+few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test scores of the other
+trials are not even recorded. What is done is written at once to ``docs/results/nodes`` and not done again, so the study can be
+stopped and started; a record of other trials than those of now is begun anew. ``--cost`` adds seconds and memory of an epoch,
+side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was chosen.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ __all__ = ["MODELS", "TRIALS", "main"]
 
 MODELS = ["geco", "gcn", "sage", "gat", "gps-performer", "sgformer", "polynormer"]
 SEEDS = range(5)
+CHOOSING = {"pubmed": 3}  # seeds of every trial, by whose mean one is chosen, where not 1: 500 validation nodes and 60 labels
 SPLITS = {"tolokers": 10}  # data sets with several splits: a seed takes the split of its number
 
 
 def _trial(
     layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int, optimiser: str = "adamw",
-    norms: bool = True, diffusion: int = 0, consistency: float = 0.0,
+    norms: bool = True, diffusion: int = 0, consistency: float = 0.0, average: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
     model = {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs, "block_norm": norms}
     return {
         "model": {**model, "diffusion": diffusion},
-        "optim": {"name": optimiser, "lr": lr, "weight_decay": decay},
+        "optim": {"name": optimiser, "lr": lr, "weight_decay": decay, "average": average},
         "train": {"epochs": epochs, "consistency": consistency},
     }
 
@@ -55,7 +56,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "pubmed": [
         _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam", norms=False),  # of those that have a choice: GECO and plain GNNs
         _trial(2, 64, 0.5, 0.5, 1e-2, 5e-4, 120, "adam", norms=False),
-        _trial(1, 64, 0.5, 0.8, 1e-2, 5e-3, 60, "adam", diffusion=32, consistency=1.0),
+        _trial(2, 32, 0.8, 0.8, 1e-2, 5e-3, 60, "adam", diffusion=32, consistency=1.0, average=0.9),
     ],
     "amazon-computers": _SHOPS,
     "tolokers": [
@@ -136,15 +137,15 @@ class Record:
     def run(self, dataset: GraphDataset) -> None:
         """Do what is missing: the trials, then the seeds of the best."""
         valid: list[float] = self.known.get("trials", [])
-        tried: dict[int, dict[str, Any]] = {}
+        tried: dict[tuple[int, int], dict[str, Any]] = {}
         for trial in range(len(valid), len(TRIALS[self.data])):
-            tried[trial] = self._train(dataset, trial, 0)
-            valid.append(tried[trial]["valid"])
+            for seed in list(SEEDS)[: CHOOSING.get(self.data, 1)]:
+                tried[trial, seed] = self._train(dataset, trial, seed)
+            valid.append(statistics.mean(found["valid"] for (of, _), found in tried.items() if of == trial))
             self.keep(trials=valid, environment=environment())
         seeds: list[dict[str, Any]] = self.known.get("seeds", [])
         for seed in list(SEEDS)[len(seeds) :]:
-            again = seed == 0 and self.chosen in tried  # the run that was chosen is that of seed 0
-            found = tried[self.chosen] if again else self._train(dataset, self.chosen, seed)
+            found = tried.get((self.chosen, seed)) or self._train(dataset, self.chosen, seed)
             seeds.append({key: found[key] for key in ("valid", "test", "epoch", "metric", "parameters")})
             self.keep(chosen=self.config(self.chosen, 0).to_json(), seeds=seeds, environment=environment())
 

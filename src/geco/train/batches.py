@@ -118,10 +118,17 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
         device: where batches go.
         schema: how the user's files were read, for the names of columns.
     """
-    if config.train.consistency and dataset.info.target != "class":
-        wants = f"{dataset.info.name} asks for {dataset.info.target}"
-        raise GecoError(f"--train.consistency is for classes, {wants}; leave it out")
+    if config.train.consistency:
+        _check_consistency(dataset.info, config)
     check_inputs(dataset, config.data.split, column_names(schema))
     check_batches(dataset, config.data.split, config.data.batch_size)
     one = len(dataset) == 1 and dataset.info.level == "node"
     return OneGraph(dataset, config, device) if one else ManyGraphs(dataset, config, device)
+
+
+def _check_consistency(info: Info, config: Config) -> None:
+    if info.target != "class":
+        raise GecoError(f"--train.consistency is for classes, {info.name} asks for {info.target}; leave it out")
+    model = config.model
+    if not (model.dropout or model.input_dropout or model.head_dropout or model.mixer_dropout):
+        raise GecoError("--train.consistency compares passes with different dropout, and there is none; set --model.dropout")
