@@ -108,5 +108,5 @@ def test_consistency_is_of_classes(kind: str) -> None:
 
 def test_consistency_needs_dropout() -> None:
     made = replace(CONFIG, model=replace(CONFIG.model, dropout=0.0), train=replace(CONFIG.train, consistency=1.0))
-    with pytest.raises(GecoError, match="there is none; set --model.dropout"):
+    with pytest.raises(GecoError, match="different dropout, and there is none"):
         Trainer(made, graphs("class"))

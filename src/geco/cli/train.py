@@ -127,10 +127,8 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
         rows.append([str(seed), f"{r['valid']:.4f}", f"{r['test']:.4f}", str(r["epoch"]), f"{r['parameters']:,}"])
     print_table(rows)
     tests = [r["test"] for r in results.values()]
-    spread = f" ± {statistics.stdev(tests):.4f} (sample standard deviation)" if len(tests) > 1 else ""
-    print(
-        f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread} over {len(tests)} seeds"
-    )
+    spread = f" ± {statistics.stdev(tests):.4f} (sample standard deviation) over {len(tests)} seeds" if len(tests) > 1 else ""
+    print(f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread}")
     print(f"kept in {out}")
 
 
