@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from geco.studies.nodes import MODELS, SEEDS, TRIALS, Record, table
+from geco.studies.nodes import MODELS, SEEDS, TRIALS, Record, add_costs, table
 
 TRIED = TRIALS["pubmed"]
 
@@ -36,3 +36,9 @@ def test_a_record_of_other_trials_is_begun_anew(tmp_path: Path) -> None:
     assert Record(path, "pubmed", "gcn").known["trials"] == [0.5]
     path.write_text(path.read_text().replace('"epochs": 60', '"epochs": 61'))
     assert Record(path, "pubmed", "gcn").known == {}
+
+
+def test_costs_are_of_models_with_a_chosen_trial(tmp_path: Path) -> None:
+    record = Record(tmp_path / "pubmed-gcn.json", "pubmed", "gcn")
+    add_costs({"gcn": record}, None, turns=1)
+    assert not record.path.exists()

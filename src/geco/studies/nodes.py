@@ -136,6 +136,8 @@ class Record:
 
     def run(self, dataset: GraphDataset) -> None:
         """Do what is missing: the trials, then the seeds of the best."""
+        if self.path.exists() and not self.known:
+            print(f"{self.path} is of other trials than those of now and is begun anew", file=sys.stderr)
         valid: list[float] = self.known.get("trials", [])
         tried: dict[tuple[int, int], dict[str, Any]] = {}
         for trial in range(len(valid), len(TRIALS[self.data])):
@@ -157,7 +159,8 @@ class Record:
 
 
 def add_costs(records: dict[str, Record], data_dir: Path | None, turns: int) -> None:
-    """Measure an epoch of every model's chosen trial, in turns."""
+    """Measure an epoch of every model's chosen trial, in turns; models without one are left out."""
+    records = {model: record for model, record in records.items() if "trials" in record.known}
     costs: dict[str, dict[str, Any]] = {}
     for _ in range(turns):
         for model, record in records.items():
