@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeVar, get_args
 
@@ -88,7 +89,7 @@ class ImplicitFilter(nn.Module):
     def forward(self, num_nodes: int) -> Tensor:
         """Return the filters at every place of a ring, ``(K, D, N)``."""
         place = torch.arange(num_nodes, device=self.mix.weight.device).unsqueeze(1)
-        filters = self.mix(self._hidden(place, num_nodes)).t() / num_nodes + 1 / num_nodes  # (K * D, N)
+        filters = self.mix(self._hidden(self._features(place, num_nodes))).t() / num_nodes + 1 / num_nodes  # (K * D, N)
         return filters.view(self.order, self.channels, -1)  # type: ignore[no-any-return]
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -101,7 +102,7 @@ class ImplicitFilter(nn.Module):
         ring = torch.repeat_interleave(torch.arange(len(sizes), device=size.device), size)
         place = torch.arange(ring.numel(), device=size.device) - (size.cumsum(0) - size)[ring]
         around = size[ring].unsqueeze(1)  # (P, 1)
-        hidden = self._hidden(place.unsqueeze(1), around)  # (P, R)
+        hidden = self._hidden(self._features(place.unsqueeze(1), around))  # (P, R)
         phi = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1) / around
         mix = self.mix.weight.view(self.order, self.channels, -1)
         return torch.cat([mix, mix.new_ones(self.order, self.channels, 1)], 2), phi.t()
@@ -117,42 +118,54 @@ class ImplicitFilter(nn.Module):
             return None
         grid = GRID
         while True:
-            spectrum = self._grid_spectrum(grid)  # (K, D, grid / 2 + 1)
-            strength = spectrum.detach().abs().amax(dim=(0, 1))
-            tail = TAIL.get(self.mix.weight.dtype, 1e-12) * strength.max()
-            used = int((strength > tail).nonzero()[-1]) + 1
+            waves = self._grid_waves(grid)  # (R, grid / 2 + 1, 2)
+            used = self._used(waves)
             if used <= grid // 4:
                 bands = -(-used // 8) * 8  # a multiple of 8, so that a slow drift does not change the plan at every step
-                return spectrum[..., :bands].transpose(1, 2) if bands <= limit else None
+                return self._spectrum(waves[:, :bands]) if bands <= limit else None
             if grid // 4 >= limit:
                 return None
             grid *= 2
 
-    def _grid_spectrum(self, grid: int) -> Tensor:
-        hidden = self._hidden(torch.arange(grid, device=self.mix.weight.device).unsqueeze(1), grid, torch.float64)
-        spectrum = torch.fft.rfft(hidden.t(), norm="forward")  # (R, grid / 2 + 1)
-        filters = self.mix.weight.to(spectrum.dtype) @ spectrum
-        unit = torch.zeros_like(filters)
-        unit[:, 0] = 1.0
-        return torch.add(filters, unit).view(self.order, self.channels, -1)
+    def _grid_waves(self, grid: int) -> Tensor:
+        """Return the Fourier coefficients of phi on a grid, real and imaginary parts, float64."""
+        hidden = self._hidden(_grid_features(grid, self.harmonics, self.mix.weight.device))
+        return torch.view_as_real(torch.fft.rfft(hidden.t(), norm="forward"))
 
-    def _hidden(self, place: Tensor, size: Tensor | int, dtype: torch.dtype | None = None) -> Tensor:
-        """Return phi at the given places ``(P, 1)`` of rings of the given size, ``(P, R)``."""
-        h = self._features(place, size).to(dtype or self.mix.weight.dtype)
+    def _spectrum(self, waves: Tensor) -> Tensor:
+        parts = self._mixed(waves).view(self.order, self.channels, -1, 2)
+        return torch.view_as_complex(parts).transpose(1, 2)
+
+    @torch.no_grad()
+    def _used(self, waves: Tensor) -> int:
+        """Return the number of harmonics up to the last that counts in any filter."""
+        strength = self._mixed(waves).abs_().amax(0).view(-1, 2).amax(1)  # (grid / 2 + 1,)
+        tail = TAIL.get(self.mix.weight.dtype, 1e-12) * strength.max()
+        return int((strength > tail).nonzero()[-1]) + 1
+
+    def _mixed(self, waves: Tensor) -> Tensor:
+        """Mix the coefficients of phi by A and add one to the constant, ``(R, B, 2)`` to ``(K * D, 2 * B)``."""
+        mixed = self.mix.weight.to(waves.dtype) @ waves.flatten(1)  # A is real: no complex product
+        one = torch.zeros_like(mixed[0])
+        one[0] = 1.0  # real part of harmonic 0
+        return mixed.add_(one)
+
+    def _hidden(self, features: Tensor) -> Tensor:
+        """Return phi where the features are ``(P, 2 * harmonics)``, in their precision, ``(P, R)``."""
+        h = features
         for layer, frequency in zip(self.layers, self.frequencies, strict=True):
             assert isinstance(layer, nn.Linear)
             h = torch.sin(frequency.to(h.dtype) * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype)))
         return h
 
     def _features(self, place: Tensor, size: Tensor | int) -> Tensor:
-        """Return cosines and sines of the places' angles, ``(P, 2 * harmonics)``, float64."""
-        count = torch.arange(1, self.harmonics + 1, device=place.device)
-        if self.position == "ring":  # whole turns are taken off before rounding, so large rings lose no precision
-            turns = (place * count).remainder(size).double() / size
+        """Return the features of places ``(P, 1)`` of rings of the given size, ``(P, 2 * harmonics)``."""
+        if self.position == "ring":
+            features = _ring_features(place, size, self.harmonics)
         else:
             wavelength = torch.logspace(math.log10(2), 4, self.harmonics, dtype=torch.float64, device=place.device)
-            turns = place / wavelength
-        return torch.cat([torch.cos(2 * math.pi * turns), torch.sin(2 * math.pi * turns)], 1)
+            features = _waves_at(place / wavelength)
+        return features.to(self.mix.weight.dtype)
 
     def cached(self, key: object, build: Callable[[], T]) -> T:
         """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
@@ -169,3 +182,21 @@ class ImplicitFilter(nn.Module):
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""
         return f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}, position={self.position}"
+
+
+def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:
+    """Return cosines and sines of the places' angles, ``(P, 1)`` to ``(P, 2 * harmonics)``, float64."""
+    count = torch.arange(1, harmonics + 1, device=place.device)
+    turns = (place * count).remainder(size)  # whole turns are taken off before rounding, so large rings lose no precision
+    return _waves_at(turns.double() / size)
+
+
+def _waves_at(turns: Tensor) -> Tensor:
+    return torch.cat([torch.cos(2 * math.pi * turns), torch.sin(2 * math.pi * turns)], 1)
+
+
+@lru_cache(maxsize=16)
+def _grid_features(grid: int, harmonics: int, device: torch.device) -> Tensor:
+    """Return the features of all places of a grid, the same at every step."""
+    with torch.inference_mode(False):  # it may meet a training step later
+        return _ring_features(torch.arange(grid, device=device).unsqueeze(1), grid, harmonics)
