@@ -6,9 +6,11 @@ import json
 import random
 from pathlib import Path
 
-from geco.studies.nodes import MODELS, SEEDS, TRIALS, Record, add_costs, table
+import pytest
 
-TRIED = TRIALS["pubmed"]
+from geco.studies.nodes import CHOOSING, MODELS, SEEDS, TRIALS, Record, add_costs, table
+
+RULES = {"tried": TRIALS["pubmed"], "judged": CHOOSING["pubmed"]}
 
 
 def test_the_best_model_is_marked_whatever_the_digits(tmp_path: Path) -> None:
@@ -18,23 +20,24 @@ def test_the_best_model_is_marked_whatever_the_digits(tmp_path: Path) -> None:
         for model in MODELS:
             seeds = [{"valid": 0.5, "test": chance.random(), "parameters": 10} for _ in SEEDS]
             means[model] = sum(seed["test"] for seed in seeds)
-            known = {"data": "pubmed", "model": model, "tried": TRIED, "seeds": seeds}
+            known = {"data": "pubmed", "model": model, **RULES, "seeds": seeds}
             (tmp_path / f"pubmed-{model}.json").write_text(json.dumps(known))
         rows = table(tmp_path, ["pubmed"], MODELS)[1:]
         assert [row[1] for row in rows if row[3].endswith("*")] == [max(means, key=lambda name: means[name])]
 
 
 def test_models_that_are_not_done_are_left_out(tmp_path: Path) -> None:
-    known = {"data": "pubmed", "model": "gcn", "tried": TRIED, "trials": [0.5], "seeds": []}
+    known = {"data": "pubmed", "model": "gcn", **RULES, "trials": [0.5], "seeds": []}
     (tmp_path / "pubmed-gcn.json").write_text(json.dumps(known))
     assert len(table(tmp_path, ["pubmed"], MODELS)) == 1
 
 
-def test_a_record_of_other_trials_is_begun_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "other"), [('"epochs": 60', '"epochs": 61'), ('"judged": 3', '"judged": 1')])
+def test_a_record_of_other_trials_or_another_rule_is_begun_anew(key: str, other: str, tmp_path: Path) -> None:
     path = tmp_path / "pubmed-gcn.json"
     Record(path, "pubmed", "gcn").keep(trials=[0.5])
     assert Record(path, "pubmed", "gcn").known["trials"] == [0.5]
-    path.write_text(path.read_text().replace('"epochs": 60', '"epochs": 61'))
+    path.write_text(path.read_text().replace(key, other))
     assert Record(path, "pubmed", "gcn").known == {}
 
 

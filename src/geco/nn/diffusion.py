@@ -5,16 +5,18 @@ Shapes: N nodes, M edges, C input channels, D channels, S steps.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from torch import Tensor, nn
 
-from geco.nn.sparse import gcn_propagate
+from geco.nn.sparse import gcn_steps
 
 __all__ = ["Diffusion"]
 
 
 class Diffusion(nn.Module):
     r"""A linear map of the features, averaged over neighbourhoods of every size up to S, brought to unit scale:
-    :math:`H = \mathrm{BN}\big(\frac{1}{S + 1} \sum_{s=0}^{S} \tilde A^s X W\big)`, with :math:`\tilde A` of `gcn_propagate`.
+    :math:`H = \mathrm{BN}\big(\frac{1}{S + 1} \sum_{s=0}^{S} \tilde A^s X W\big)`, with :math:`\tilde A` as in `gcn_steps`.
 
     Most nodes have no label, yet here they all speak through their neighbours' features. Where x was thinned by dropout
     before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020). Edges count alike.
@@ -47,11 +49,9 @@ class Diffusion(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
-        h = self.linear(x)  # (N, D)
-        total = h
-        for _ in range(self.steps):
-            h = gcn_propagate(h, edge_index)
-            total = total + h
+        total = h = self.linear(x)  # (N, D)
+        for step in islice(gcn_steps(h, edge_index), self.steps):
+            total = total + step
         out: Tensor = self.norm(total / (self.steps + 1))
         return out
 

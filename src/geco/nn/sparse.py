@@ -9,6 +9,7 @@ among them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,23 +23,27 @@ from geco.nn.adjacency import adjacency
 from geco.nn.functional import csr, row_starts, segment_matmul
 from geco.nn.fused import refuse_second_derivatives
 
-__all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_propagate"]
+__all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_steps"]
 
 
-def gcn_propagate(h: Tensor, edge_index: Tensor) -> Tensor:
-    r"""Return :math:`\tilde D^{-1/2} \tilde A \tilde D^{-1/2} H`, ``(N, D)``, where :math:`\tilde A` is A with exactly one self
-    loop at every node.
+def gcn_steps(h: Tensor, edge_index: Tensor) -> Iterator[Tensor]:
+    r"""Yield :math:`\tilde H_1, \tilde H_2, \dots`, ``(N, D)`` each, where
+    :math:`\tilde H_s = (\tilde D^{-1/2} \tilde A \tilde D^{-1/2})^s H` and :math:`\tilde A` is A with exactly one self loop at
+    every node.
 
-    >>> gcn_propagate(torch.eye(3), torch.tensor([[0, 1], [1, 0]]))
+    >>> next(gcn_steps(torch.eye(3), torch.tensor([[0, 1], [1, 0]])))
     tensor([[0.5000, 0.5000, 0.0000],
             [0.5000, 0.5000, 0.0000],
             [0.0000, 0.0000, 1.0000]])
     """
+    adj = adjacency(edge_index, len(h), norm="none")
     loops = edge_index[0][edge_index[0] == edge_index[1]]
     missing = 1 - torch.bincount(loops, minlength=len(h)).to(h.dtype).unsqueeze(1)  # (N, 1)
     scale = (torch.bincount(edge_index[1], minlength=len(h)).to(h.dtype).unsqueeze(1) + missing).rsqrt()
-    h = scale * h
-    return scale * (adjacency(edge_index, len(h), norm="none") @ h + missing * h)
+    while True:
+        h = scale * h
+        h = scale * (adj @ h + missing * h)
+        yield h
 
 
 class SparseGCNConv(GCNConv):  # type: ignore[misc]
@@ -61,7 +66,7 @@ class SparseGCNConv(GCNConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
-        out: Tensor = gcn_propagate(self.lin(x), edge_index) + self.bias
+        out: Tensor = next(gcn_steps(self.lin(x), edge_index)) + self.bias
         return out
 
 

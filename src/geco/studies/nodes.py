@@ -106,7 +106,7 @@ class Record:
     """What is known of one model on one data set, kept in a file.
 
     Args:
-        path: the file; what it holds is taken up, if it is of the trials of now.
+        path: the file; what it holds is taken up, if it is of the trials and the rule of now.
         data: name of the data set.
         model: name of the network.
     """
@@ -114,7 +114,12 @@ class Record:
     def __init__(self, path: Path, data: str, model: str) -> None:
         self.path, self.data, self.model = path, data, model
         known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        self.known = known if known.get("tried") == TRIALS[data] else {}
+        self.known = known if all(known.get(key) == value for key, value in self.rules.items()) else {}
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What is tried and by how many seeds it is judged."""
+        return {"tried": TRIALS[self.data], "judged": CHOOSING.get(self.data, 1)}
 
     def config(self, trial: int, seed: int) -> Config:
         """Return the configuration of one run."""
@@ -130,18 +135,18 @@ class Record:
 
     def keep(self, **values: Any) -> None:
         """Add to what is known, and write it."""
-        self.known = {"data": self.data, "model": self.model, "tried": TRIALS[self.data], **self.known, **values}
+        self.known = {"data": self.data, "model": self.model, **self.rules, **self.known, **values}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, (json.dumps(self.known, indent=2) + "\n").encode())
 
     def run(self, dataset: GraphDataset) -> None:
         """Do what is missing: the trials, then the seeds of the best."""
         if self.path.exists() and not self.known:
-            print(f"{self.path} is of other trials than those of now and is begun anew", file=sys.stderr)
+            print(f"{self.path} is of other trials, or judged otherwise, than now and is begun anew", file=sys.stderr)
         valid: list[float] = self.known.get("trials", [])
         tried: dict[tuple[int, int], dict[str, Any]] = {}
         for trial in range(len(valid), len(TRIALS[self.data])):
-            for seed in list(SEEDS)[: CHOOSING.get(self.data, 1)]:
+            for seed in list(SEEDS)[: self.rules["judged"]]:
                 tried[trial, seed] = self._train(dataset, trial, seed)
             valid.append(statistics.mean(found["valid"] for (of, _), found in tried.items() if of == trial))
             self.keep(trials=valid, environment=environment())
