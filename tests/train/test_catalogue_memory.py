@@ -73,11 +73,13 @@ def test_e3_dry_run_says_what_there_is(monkeypatch: Patch, capsys: Capture) -> N
     assert "lower --model.hidden, --model.layers or --data.batch-size" in line
 
 
+@pytest.mark.parametrize("consistency", [0.0, 1.0])
 @pytest.mark.parametrize("model", ["geco", *BASELINES])
-def test_e3_refuses_only_what_cannot_fit(model: str) -> None:
-    """E3: what a step takes is more than the bound that training is refused by."""
+def test_e3_refuses_only_what_cannot_fit(model: str, consistency: float) -> None:
+    """E3: what a step takes, with one pass or two, is more than the bound that training is refused by."""
     dataset = erdos_renyi(500, degree=4)
-    config = Config(DataConfig("t"), ModelConfig(name=model, hidden=128, layers=3, heads=2), train=TrainConfig(epochs=1))  # type: ignore[arg-type]
+    shape = ModelConfig(name=model, hidden=128, layers=3, heads=2)  # type: ignore[arg-type]
+    config = Config(DataConfig("t"), shape, train=TrainConfig(epochs=1, consistency=consistency))
     trainer = Trainer(config, dataset)
     held = saved_bytes(trainer)
     adam = 16 * trainer.parameters

@@ -18,7 +18,7 @@ from geco.nn.adjacency import Adjacency, Norm, adjacency
 from geco.nn.filters import ImplicitFilter
 from geco.nn.fourier import FourierRings
 from geco.nn.functional import dropout, fast_length
-from geco.nn.fused import FoldedNorm, Plan, fused_global_context
+from geco.nn.fused import FoldedNorm, Plan, fused_global_context, track
 from geco.nn.graph import check_features
 from geco.nn.segments import Segments, segments
 from geco.nn.smooth import SmoothRing, harmonic_limit
@@ -181,10 +181,10 @@ class GlobalContext(nn.Module):
         weight = self.projection.weight.to(parts[0].dtype).view(self.order + 1, self.channels, -1)
         bias = self.projection.bias.to(parts[0].dtype).view(self.order + 1, -1)
         plan, filters, spectra = self._plan(rings.sizes, parts[0])
-        folded = FoldedNorm.identity(weight.detach()[0, 0]) if norm is None else _folded(norm, parts[0].dtype)
+        folded = FoldedNorm.identity(weight.detach()[0, 0]) if norm is None else FoldedNorm.of(norm, parts[0].dtype)
         out, mean, var = fused_global_context(parts, weight, bias, filters, plan, folded, spectra)
         if norm is not None and norm.training:
-            _track(norm, mean, var, len(out))
+            track(norm, mean, var, len(out))
         return rings.restore(out)
 
     def _plan(self, sizes: tuple[int, ...], like: Tensor) -> tuple[Plan, Sequence[Tensor], Sequence[Tensor] | None]:
@@ -260,21 +260,3 @@ class FeedForward(nn.Module):
         """Apply to each row."""
         h = dropout(self.act(self.lin1(x)), self.dropout, self.training)
         return dropout(self.lin2(h), self.dropout, self.training)
-
-
-def _folded(norm: nn.BatchNorm1d, dtype: torch.dtype) -> FoldedNorm:
-    gamma, beta = norm.weight.to(dtype), norm.bias.to(dtype)
-    if norm.training or norm.running_mean is None or norm.running_var is None:
-        return FoldedNorm(gamma, beta, norm.eps)
-    return FoldedNorm(gamma, beta, norm.eps, norm.running_mean.to(dtype), norm.running_var.to(dtype))
-
-
-@torch.no_grad()
-def _track(norm: nn.BatchNorm1d, mean: Tensor, var: Tensor, count: int) -> None:
-    """Update BatchNorm's running statistics as it would itself (unbiased variance)."""
-    if norm.running_mean is None or norm.running_var is None or norm.num_batches_tracked is None:
-        return
-    norm.num_batches_tracked.add_(1)
-    pace = 1.0 / float(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
-    norm.running_mean.lerp_(mean.to(norm.running_mean.dtype), pace)
-    norm.running_var.lerp_(var.to(norm.running_var.dtype) * (count / max(1, count - 1)), pace)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from geco.nn.fourier import FourierRings
 from geco.nn.smooth import SmoothRing
 from geco.nn.waves import WaveRings
 
-__all__ = ["FoldedNorm", "Plan", "fused_global_context", "moments", "refuse_second_derivatives"]
+__all__ = ["FoldedNorm", "Plan", "fused_global_context", "moments", "refuse_second_derivatives", "track"]
 
 Plan = SmoothRing | WaveRings | FourierRings
 ROWS = 2048  # rows of one pass over H that stay in the cache
@@ -42,6 +42,25 @@ class FoldedNorm:
         """Return the norm that leaves H, with as many columns as ``like`` has numbers, as it is."""
         one, zero = torch.ones_like(like), torch.zeros_like(like)
         return cls(one, zero, 0.0, zero, one)
+
+    @classmethod
+    def of(cls, norm: nn.BatchNorm1d, dtype: torch.dtype) -> FoldedNorm:
+        """Return what a BatchNorm does now: with its running statistics, or in training with those of H."""
+        gamma, beta = norm.weight.to(dtype), norm.bias.to(dtype)
+        if norm.training or norm.running_mean is None or norm.running_var is None:
+            return cls(gamma, beta, norm.eps)
+        return cls(gamma, beta, norm.eps, norm.running_mean.to(dtype), norm.running_var.to(dtype))
+
+
+@torch.no_grad()
+def track(norm: nn.BatchNorm1d, mean: Tensor, var: Tensor, count: int) -> None:
+    """Update BatchNorm's running statistics as it would itself (unbiased variance)."""
+    if norm.running_mean is None or norm.running_var is None or norm.num_batches_tracked is None:
+        return
+    norm.num_batches_tracked.add_(1)
+    pace = 1.0 / float(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+    norm.running_mean.lerp_(mean.to(norm.running_mean.dtype), pace)
+    norm.running_var.lerp_(var.to(norm.running_var.dtype) * (count / max(1, count - 1)), pace)
 
 
 def fused_global_context(

@@ -42,17 +42,18 @@ def least(config: Config, columns: int, nodes: float) -> int:
     """Return fewer bytes than training any of the networks takes beyond the data.
 
     Args:
-        config: width, depth and precision.
+        config: width, depth, precision and whether there is a second pass.
         columns: of the features. The first layer has a weight for each and each channel, the others one for each pair of
             channels; a weight has a gradient and two moments.
-        nodes: in a step. Every layer keeps two rows or more of each until the backward pass.
+        nodes: in a step. Every layer keeps two rows or more of each until the backward pass, of both passes if there are two.
 
     Example:
         >>> least(Config(), columns=0, nodes=1000) == 16 * 64**2 + 1000 * 2 * 2 * 64 * 4
         True
     """
     width, layers, item = config.model.hidden, config.model.layers, 2 if config.train.amp == "bf16" else 4
-    return 16 * width * (columns + (layers - 1) * width) + int(nodes * layers * 2 * width * item)
+    passes = 2 if config.train.consistency else 1
+    return 16 * width * (columns + (layers - 1) * width) + int(passes * nodes * layers * 2 * width * item)
 
 
 def check_memory(config: Config, columns: int, nodes: float, device: torch.device) -> None:
