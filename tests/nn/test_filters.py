@@ -56,6 +56,17 @@ def test_rough_filters_have_no_short_spectrum() -> None:
     assert ImplicitFilter(2, 3, position="absolute").harmonics_of(10**6) is None
 
 
+def test_can_be_trained_after_it_was_used_for_inference() -> None:
+    """What is remembered of the grid serves both, whichever comes first."""
+    filter = ImplicitFilter(2, 3, harmonics=5)  # a number no other test has, so that inference is the first to ask
+    with torch.inference_mode():
+        filter.harmonics_of(1000)
+    spectrum = filter.harmonics_of(1000)
+    assert spectrum is not None
+    spectrum.abs().sum().backward()
+    assert all(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in filter.parameters())
+
+
 def test_no_table_ties_a_checkpoint_to_a_size() -> None:
     filter = ImplicitFilter(2, 3)
     shapes = {name: p.shape for name, p in filter.named_parameters()}
