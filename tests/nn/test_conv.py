@@ -7,8 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from geco.nn import GECOConv, GECOLayer, GlobalContext, LocalPropagation, reference
+from geco.nn import GECOConv, GECOLayer, GlobalContext, ImplicitFilter, LocalPropagation, reference
 from geco.nn.adjacency import adjacency
+from geco.nn.blocks import FilterName
+from geco.nn.windows import WindowedFilter
 from tests.conftest import random_edges, relative_error
 
 D = 8
@@ -117,13 +119,42 @@ def test_initial_gain(n: int) -> None:
 
 
 def test_gain_of_filters_does_not_grow() -> None:
-    """Filters of any weights: the sum of absolute values is bounded at every N."""
-    filter = GlobalContext(D, D).filter
+    """What a filter of any weights adds to the mean hands a white signal on alike at every N, neither fading nor growing."""
+    filter = WindowedFilter(2, D)
+    for mix in (filter.mix, filter.windows.mix):
+        nn.init.normal_(mix.weight)
+    norms = torch.stack([(filter(n) - 1 / n).norm(dim=-1) for n in (3000, 30_000, 300_000)])
+    assert torch.allclose(norms[0], norms[2], rtol=0.1)
+    assert (norms.mean(-1) > 1).all()
+
+
+def test_gain_mean_is_bounded_by_the_weights() -> None:
+    """Filters of GECO until 2026-11, of any weights: the sum of absolute values is bounded at every N."""
+    filter = ImplicitFilter(2, D, gain="mean")
     nn.init.normal_(filter.mix.weight, std=3)
     bound = 1 + filter.mix.weight.abs().sum(1).view(2, D)
     sums = torch.stack([filter(n).abs().sum(-1) for n in (10, 100, 1000, 10_000, 100_000)])
     assert (sums <= bound * (1 + 1e-5)).all()
     assert torch.allclose(sums[2], sums[4], rtol=1e-2)
+
+
+@pytest.mark.fresh
+@pytest.mark.parametrize("n", [1, 7, 300, 5000])
+@pytest.mark.parametrize("filter", ["windows", "waves"])
+def test_a_fresh_block_is_the_gated_mean(filter: FilterName, n: int) -> None:
+    fresh, mean = GlobalContext(D, D, filter=filter), GlobalContext(D, D, filter="mean")
+    mean.load_state_dict({name: value for name, value in fresh.state_dict().items() if not name.startswith("filter.")})
+    x = torch.randn(n, D)
+    assert torch.allclose(fresh(x), mean(x), atol=1e-5)
+
+
+def test_without_filter_no_node_hears_another() -> None:
+    block = GlobalContext(D, 3, filter="none")
+    x = torch.randn(10, D)
+    assert torch.allclose(block(x)[:4], block(x[:4]), atol=1e-6)
+    assert block(x).shape == (10, 3)
+    with pytest.raises(ValueError, match="filter 'wavs' is not known, did you mean 'waves'"):
+        GlobalContext(D, D, filter="wavs")  # type: ignore[arg-type]
 
 
 def test_lazy_channels() -> None:

@@ -3,9 +3,11 @@
 from geco.nn.attention import SurrogateAttention
 from geco.nn.blocks import FeedForward, GlobalContext, LocalPropagation
 from geco.nn.conv import GECOConv, GECOLayer
-from geco.nn.filters import ImplicitFilter
+from geco.nn.filters import ImplicitFilter, MeanFilter
 from geco.nn.hybrid import GPSLayer
 from geco.nn.model import GECO
+from geco.nn.paper_filter import PaperFilter
+from geco.nn.windows import WindowedFilter
 
 __all__ = [
     "GECO",
@@ -16,5 +18,8 @@ __all__ = [
     "GlobalContext",
     "ImplicitFilter",
     "LocalPropagation",
+    "MeanFilter",
+    "PaperFilter",
     "SurrogateAttention",
+    "WindowedFilter",
 ]

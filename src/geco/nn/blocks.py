@@ -15,19 +15,27 @@ from torch_geometric.utils import softmax
 
 from geco.nn import reference
 from geco.nn.adjacency import Adjacency, Norm, adjacency
-from geco.nn.filters import ImplicitFilter
+from geco.nn.filters import Filter, ImplicitFilter, MeanFilter
 from geco.nn.fourier import FourierRings
 from geco.nn.functional import dropout, fast_length
 from geco.nn.fused import FoldedNorm, Plan, fused_global_context, track
 from geco.nn.graph import check_features
+from geco.nn.paper_filter import PaperFilter
+from geco.nn.resolve import build, check_name
 from geco.nn.segments import Segments, segments
 from geco.nn.smooth import SmoothRing, harmonic_limit
 from geco.nn.waves import LONGEST, MOST_HARMONICS, WaveRings
+from geco.nn.windowed import WindowedRing
+from geco.nn.windows import WindowedFilter
 
-__all__ = ["FeedForward", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
+__all__ = ["FILTERS", "FeedForward", "FilterName", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
 
 Ring = Literal["exact", "fast"]
 Memory = Literal["auto", "keep", "lean"]
+FilterName = Literal["windows", "waves", "mean", "none", "paper"]
+FILTERS: dict[str, type[Filter]] = {
+    "windows": WindowedFilter, "waves": ImplicitFilter, "mean": MeanFilter, "paper": PaperFilter
+}  # fmt: skip
 KEPT_BYTES = 32 * 2**20  # gates of one layer that "auto" holds for backward; more than that is recomputed
 
 
@@ -103,16 +111,20 @@ class GlobalContext(nn.Module):
 
     The paper does not say how the block starts. Here gates and value start at one and each filter's sum at one (bias 1
     on the inner gates and the value, 0 on the last gate): the block first passes the last gate's local signal and
-    learns how to modulate it. See docs/design-notes.md for what that gains.
+    learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start plainly,
+    as any `torch.nn.Linear` does.
 
     Args:
         in_channels: C.
         channels: D.
         order: K >= 1.
+        filter: ``windows`` (`WindowedFilter`: mean, waves and windows over distances), ``waves`` (`ImplicitFilter`: mean and
+            waves), ``mean`` (`MeanFilter`), ``paper`` (`PaperFilter`, the paper as it is written, plain start included), or
+            ``none``: the block is a linear map of H, and no node hears another.
         ring: ``exact``, or ``fast``: each graph on a ring of the next fast length with zeros at the extra places.
         memory: what is held for backward: inputs only (``lean``), the gates too (``keep``), or as their size allows.
         out_proj: a linear map of the result, which Algorithm 1 does not have.
-        filter_kwargs: options of `ImplicitFilter`.
+        filter_kwargs: options of the filter.
 
     Shapes:
         ``h`` (N, C), ``batch`` (N,) to (N, D).
@@ -128,6 +140,7 @@ class GlobalContext(nn.Module):
         channels: int,
         order: int = 2,
         *,
+        filter: FilterName = "windows",
         ring: Ring = "exact",
         memory: Memory = "auto",
         out_proj: bool = False,
@@ -136,22 +149,25 @@ class GlobalContext(nn.Module):
         super().__init__()
         if order < 1:
             raise ValueError(f"order (K) must be at least 1, got {order}")
+        check_name("filter", filter, get_args(FilterName))
         if ring not in get_args(Ring):
             raise ValueError(f"ring must be one of {', '.join(get_args(Ring))}, got {ring!r}")
         if memory not in get_args(Memory):
             raise ValueError(f"memory must be one of {', '.join(get_args(Memory))}, got {memory!r}")
         self.in_channels, self.channels, self.order, self.ring, self.memory = in_channels, channels, order, ring, memory
-        self.projection = nn.Linear(in_channels, (order + 1) * channels)
-        self.filter = ImplicitFilter(order, channels, **(filter_kwargs or {}))
+        self.projection = nn.Linear(in_channels, channels if filter == "none" else (order + 1) * channels)
+        self.filter = None if filter == "none" else build(filter, FILTERS[filter], order, channels, options=filter_kwargs or {})
         self.out_proj = nn.Linear(channels, channels) if out_proj else nn.Identity()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, with gates and value near one."""
+        """Draw all weights anew, with gates and value near one, but for the paper's filter."""
         self.projection.reset_parameters()
-        with torch.no_grad():
-            self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
-        self.filter.reset_parameters()
+        if self.filter is not None and not isinstance(self.filter, PaperFilter):
+            with torch.no_grad():
+                self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
+        if self.filter is not None:
+            self.filter.reset_parameters()
         if isinstance(self.out_proj, nn.Linear):
             self.out_proj.reset_parameters()
 
@@ -170,7 +186,7 @@ class GlobalContext(nn.Module):
         dtype = parts[0].dtype
         work = torch.float64 if dtype == torch.float64 else torch.float32
         with torch.autocast(parts[0].device.type, enabled=False):
-            if rings is None:
+            if rings is None or self.filter is None:
                 out = self._plain([part.to(work) for part in parts], norm)
             else:
                 out = self._fused([part.to(work) for part in parts], rings, norm)
@@ -192,23 +208,44 @@ class GlobalContext(nn.Module):
 
         Returns the plan, the filters it takes and, without gradients, their spectra, cached until a weight changes.
         """
+        filter = self.filter
+        assert filter is not None
         if len(sizes) == 1 and (limit := harmonic_limit(sizes[0])):
-            spectrum = self.filter.cached(limit, lambda: self.filter.harmonics_of(limit))
-            if spectrum is not None:
-                around = fast_length(sizes[0]) if self.ring == "fast" else sizes[0]
-                return SmoothRing(sizes[0], around, spectrum.shape[1], like, self._keep(self.order, like)), (spectrum,), None
+            known = filter.cached((limit, like.dtype), lambda: self._waves_and_windows(limit, like))
+            plan = self._long(sizes[0], known, like) if known else None
+            if plan is not None:
+                return plan, known, None
         if max(sizes) <= LONGEST and self.ring == "exact":
-            spectrum = self.filter.cached(MOST_HARMONICS, lambda: self.filter.harmonics_of(MOST_HARMONICS))
-            if spectrum is not None:
-                return WaveRings(sizes, spectrum.shape[1], like, self._keep(self.order + 1, like)), (spectrum,), None
+            known = filter.cached((MOST_HARMONICS, like.dtype), lambda: self._waves_and_windows(MOST_HARMONICS, like))
+            if known:
+                support = known[1].shape[-1] // 2 if len(known) > 1 else 0
+                keep = self._keep(self.order + 1, like)
+                return WaveRings(sizes, known[0].shape[1], like, keep, support, filter.unit), known, None
         plan = FourierRings(sizes, self.ring == "fast", like.device, self._keep(self.order + 1, like))
 
         def filters() -> tuple[Tensor, ...]:
-            return tuple(t.to(like.dtype) for t in self.filter.factors(plan.rings))
+            return tuple(t.to(like) for t in filter.factors(plan.rings))
 
         if torch.is_grad_enabled():
             return plan, filters(), None
-        return plan, (), self.filter.cached((sizes, self.ring, like.dtype), lambda: plan.transform(filters()))
+        return plan, (), filter.cached((sizes, self.ring, like.dtype), lambda: plan.transform(filters()))
+
+    def _waves_and_windows(self, limit: int, like: Tensor) -> tuple[Tensor, ...]:
+        """Return the filters' harmonics and, if they have windows, those; nothing if they are not that smooth."""
+        assert self.filter is not None
+        spectrum, taps = self.filter.harmonics_of(limit), self.filter.taps()
+        if spectrum is None:
+            return ()
+        return (spectrum.to(like.device), *(() if taps is None else (taps.to(like.device),)))
+
+    def _long(self, size: int, known: tuple[Tensor, ...], like: Tensor) -> Plan | None:
+        """Return the plan of one long ring, None if windows reach too far for it or places are to be added."""
+        assert self.filter is not None
+        if len(known) > 1:
+            plan = WindowedRing(size, known[0].shape[1], known[1].shape[-1] // 2, like, self.filter.unit)
+            return plan if plan.length <= size and self.ring == "exact" else None
+        around = fast_length(size) if self.ring == "fast" else size
+        return SmoothRing(size, around, known[0].shape[1], like, self._keep(self.order, like), self.filter.unit)
 
     def _keep(self, tensors: int, like: Tensor) -> bool:
         size = tensors * len(like) * self.channels * like.element_size()
@@ -218,6 +255,8 @@ class GlobalContext(nn.Module):
         h = torch.cat(parts, 1)
         h = h if norm is None else norm(h)
         gates = nn.functional.linear(h, self.projection.weight.to(h.dtype), self.projection.bias.to(h.dtype))
+        if self.filter is None:
+            return gates
         return reference.global_context(gates, self.filter(h.shape[0]).to(h.dtype))  # len() would fix N in an export
 
     def extra_repr(self) -> str:

@@ -14,9 +14,10 @@ from typing import Literal, TypeVar, get_args
 import torch
 from torch import Tensor, nn
 
-__all__ = ["ImplicitFilter", "Position"]
+__all__ = ["Filter", "Gain", "ImplicitFilter", "MeanFilter", "Position", "places_of", "silence"]
 
 Position = Literal["ring", "absolute"]
+Gain = Literal["unit", "mean"]
 T = TypeVar("T")
 
 GRID = 512  # first grid on which a filter's spectrum is looked for
@@ -24,13 +25,105 @@ TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the r
 MOST_CACHED = 8
 
 
-class ImplicitFilter(nn.Module):
-    r"""Filters :math:`F_i(t) = \frac{1}{N}\big(1 + A_i\,\phi(t/N)\big)` with :math:`\phi` an FFN of sine activations.
+class Filter(nn.Module):
+    """What all filters of the global context block share: K filters for each of D channels, on rings of any size.
+
+    Args:
+        order: K.
+        channels: D.
+        sizes: further numbers that must be at least 1, by name.
+    """
+
+    unit = False  # whether waves are sqrt(N) times stronger than the mean
+
+    def __init__(self, order: int, channels: int, **sizes: int) -> None:
+        super().__init__()
+        for name, value in {"order": order, "channels": channels, **sizes}.items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        self.order, self.channels = order, channels
+        self._cache: dict[object, tuple[object, object]] = {}
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget cached spectra."""
+        raise NotImplementedError
+
+    def forward(self, num_nodes: int) -> Tensor:
+        """Return the filters at every place of a ring, ``(K, D, N)``."""
+        raise NotImplementedError
+
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the filters of several rings as a product: mix ``(K, D, R)`` and features ``(R, sum of sizes)``.
+
+        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
+        the R features replaces one of the K * D filters.
+        """
+        raise NotImplementedError
+
+    def harmonics_of(self, limit: int) -> Tensor | None:
+        """Return the coefficients ``(K, B, D)``, complex, of the filters times N, if they end within ``limit`` harmonics.
+
+        Where `unit`, all but the first are of the filters times sqrt(N).
+        """
+        raise NotImplementedError
+
+    def taps(self) -> Tensor | None:
+        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if they have one: see `WindowedFilter`."""
+        return None
+
+    def cached(self, key: object, build: Callable[[], T]) -> T:
+        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
+        if torch.is_grad_enabled():
+            return build()
+        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
+        found = self._cache.get(key)
+        if found is None or found[0] != state:
+            if len(self._cache) == MOST_CACHED:
+                self._cache.clear()
+            found = self._cache[key] = (state, build())
+        return found[1]  # type: ignore[return-value]
+
+
+class MeanFilter(Filter):
+    r"""The mean, :math:`F_i(t) = 1 / N`, without weights: every node hears all nodes alike.
+
+    Example:
+        >>> MeanFilter(order=1, channels=1)(4)
+        tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])
+    """
+
+    one: Tensor
+
+    def __init__(self, order: int, channels: int) -> None:
+        super().__init__(order, channels)
+        self.register_buffer("one", torch.ones(order, channels, 1), persistent=False)  # for its type and device
+
+    def reset_parameters(self) -> None:
+        """Do nothing: there are no weights."""
+
+    def forward(self, num_nodes: int) -> Tensor:
+        """Return the filters at every place of a ring, ``(K, D, N)``."""
+        return (self.one / num_nodes).expand(-1, -1, num_nodes)
+
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return mix ``(K, D, 1)`` and features ``(1, sum of sizes)``."""
+        return self.one, 1 / places_of(sizes, self.one.device)[1].t().to(self.one.dtype)
+
+    def harmonics_of(self, limit: int) -> Tensor:
+        """Return the one harmonic."""
+        return self.one.transpose(1, 2).to(torch.complex128)
+
+
+class ImplicitFilter(Filter):
+    r"""Waves of the ring, :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) - \bar\phi)` with :math:`\phi` an FFN
+    of sine activations and :math:`\bar\phi` its mean over the ring.
 
     :math:`\phi` sees the ring's Fourier features :math:`\cos 2\pi k t/N, \sin 2\pi k t/N` for k = 1 to ``harmonics``, so
     a filter is as periodic as the convolution it is used in. The paper does not say how filters are scaled; without
-    decay a filter's gain would grow with N. Here its sum starts near one and :math:`\sum_t |F_i(t)|` is bounded by
-    :math:`1 + \|A_i\|_1` at every N, because sines are. No table is stored: one set of weights serves every N.
+    decay a filter's gain would grow with N. Here the waves hand a white signal on at the strength it came with, whatever N,
+    and start at zero: a fresh filter is the mean. With ``gain="mean"`` it is :math:`\frac{1}{N}(1 + A_i\,\phi(t/N))`, what
+    GECO had until 2026-11: next to the mean its waves fade as :math:`1 / \sqrt N`. No table is stored: one set of weights
+    serves every N.
 
     Args:
         order: K, the number of filters per channel.
@@ -39,7 +132,8 @@ class ImplicitFilter(nn.Module):
         width: R, hidden units.
         depth: hidden layers.
         frequency: initial frequency of the sine activations; all of them are trained.
-        position: ``ring`` (t / N) or ``absolute`` (t itself, at wavelengths from 2 to 10,000 nodes).
+        position: ``ring`` (t / N) or ``absolute`` (t itself, at wavelengths from 2 to 10,000 nodes; with ``gain="mean"`` only).
+        gain: ``unit`` or ``mean``.
 
     Example:
         >>> ImplicitFilter(order=2, channels=4)(5).shape
@@ -56,26 +150,19 @@ class ImplicitFilter(nn.Module):
         depth: int = 2,
         frequency: float = 1.0,
         position: Position = "ring",
+        gain: Gain = "unit",
     ) -> None:
-        super().__init__()
-        for name, value in (
-            ("order", order),
-            ("channels", channels),
-            ("harmonics", harmonics),
-            ("width", width),
-            ("depth", depth),
-        ):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        super().__init__(order, channels, harmonics=harmonics, width=width, depth=depth)
         if position not in get_args(Position):
             raise ValueError(f"position must be one of {', '.join(get_args(Position))}, got {position!r}")
-        self.order, self.channels, self.harmonics, self.position = order, channels, harmonics, position
+        if gain not in get_args(Gain) or (gain == "unit" and position == "absolute"):
+            raise ValueError(f"gain must be mean, or unit with position='ring'; got gain={gain!r}, position={position!r}")
+        self.harmonics, self.position, self.gain, self.unit = harmonics, position, gain, gain == "unit"
         self.width, self.depth, self.frequency = width, depth, frequency
         widths = [2 * harmonics, *[width] * depth]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.frequencies = nn.Parameter(torch.empty(depth, width))
         self.mix = nn.Linear(width, order * channels, bias=False)
-        self._cache: dict[object, tuple[object, object]] = {}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -84,31 +171,35 @@ class ImplicitFilter(nn.Module):
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
         nn.init.constant_(self.frequencies, self.frequency)
+        if self.unit:
+            silence(self.mix)
         self._cache.clear()
 
     def forward(self, num_nodes: int) -> Tensor:
         """Return the filters at every place of a ring, ``(K, D, N)``."""
         place = torch.arange(num_nodes, device=self.mix.weight.device).unsqueeze(1)
-        filters = self.mix(self._hidden(self._features(place, num_nodes))).t() / num_nodes + 1 / num_nodes  # (K * D, N)
+        waves = self._waves(self._hidden(self._features(place, num_nodes)), num_nodes)
+        filters = self.mix(waves).t() + 1 / num_nodes  # (K * D, N)
         return filters.view(self.order, self.channels, -1)  # type: ignore[no-any-return]
 
-    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the filters of several rings as a product: mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``.
+    def _waves(self, hidden: Tensor, around: Tensor | int) -> Tensor:
+        """Return the waves ``(P, R)`` of rings of the given size, from phi at their places."""
+        if self.gain == "mean":
+            return hidden / around
+        grid = self._hidden(_grid_features(GRID, self.harmonics, hidden.device).to(hidden.dtype))
+        size = around.to(hidden.dtype) if isinstance(around, Tensor) else around  # a root of whole numbers would be float32
+        return (hidden - grid.mean(0)) / size**0.5
 
-        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
-        the R + 1 features replaces one of the K * D filters.
-        """
-        size = torch.tensor(sizes, device=self.mix.weight.device)
-        ring = torch.repeat_interleave(torch.arange(len(sizes), device=size.device), size)
-        place = torch.arange(ring.numel(), device=size.device) - (size.cumsum(0) - size)[ring]
-        around = size[ring].unsqueeze(1)  # (P, 1)
-        hidden = self._hidden(self._features(place.unsqueeze(1), around))  # (P, R)
-        phi = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1) / around
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``: the constant is a feature of its own."""
+        place, around = places_of(sizes, self.mix.weight.device)
+        hidden = self._hidden(self._features(place, around))  # (P, R)
+        phi = torch.cat([self._waves(hidden, around), hidden.new_ones(len(hidden), 1) / around], 1)
         mix = self.mix.weight.view(self.order, self.channels, -1)
         return torch.cat([mix, mix.new_ones(self.order, self.channels, 1)], 2), phi.t()
 
     def harmonics_of(self, limit: int) -> Tensor | None:
-        """Return the filters' Fourier coefficients ``(K, B, D)``, complex, if they end within ``limit`` harmonics.
+        """Return the filters' Fourier coefficients ``(K, B, D)`` as `Filter.harmonics_of`.
 
         A sine network over few harmonics is a smooth function of the ring, whose coefficients fall off faster than any
         power. Sampled on a grid of P places, with its upper half of harmonics empty, it is known at every N: the same
@@ -138,14 +229,21 @@ class ImplicitFilter(nn.Module):
 
     @torch.no_grad()
     def _used(self, waves: Tensor) -> int:
-        """Return the number of harmonics up to the last that counts in any filter."""
-        strength = self._mixed(waves).abs_().amax(0).view(-1, 2).amax(1)  # (grid / 2 + 1,)
-        tail = TAIL.get(self.mix.weight.dtype, 1e-12) * strength.max()
+        """Return the number of harmonics up to the last that counts in any filter.
+
+        Under unit gain, in any feature: weights that start at zero must hear of all harmonics that they could use.
+        """
+        parts = waves.flatten(1) if self.unit else self._mixed(waves)
+        strength = parts.abs().amax(0).view(-1, 2).amax(1)  # (grid / 2 + 1,)
+        tail = TAIL.get(self.mix.weight.dtype, 1e-12) * strength.max().clamp(min=1.0)  # beside the mean, which is one
         return int((strength > tail).nonzero()[-1]) + 1
 
     def _mixed(self, waves: Tensor) -> Tensor:
         """Mix the coefficients of phi by A and add one to the constant, ``(R, B, 2)`` to ``(K * D, 2 * B)``."""
-        mixed = self.mix.weight.to(waves.dtype) @ waves.flatten(1)  # A is real: no complex product
+        waves = waves.flatten(1)
+        if self.unit:  # without phi's own constant
+            waves = torch.cat([torch.zeros_like(waves[:, :2]), waves[:, 2:]], 1)
+        mixed = self.mix.weight.to(waves.dtype) @ waves  # A is real: no complex product
         one = torch.zeros_like(mixed[0])
         one[0] = 1.0  # real part of harmonic 0
         return mixed.add_(one)
@@ -167,21 +265,28 @@ class ImplicitFilter(nn.Module):
             features = _waves_at(place / wavelength)
         return features.to(self.mix.weight.dtype)
 
-    def cached(self, key: object, build: Callable[[], T]) -> T:
-        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
-        if torch.is_grad_enabled():
-            return build()
-        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
-        found = self._cache.get(key)
-        if found is None or found[0] != state:
-            if len(self._cache) == MOST_CACHED:
-                self._cache.clear()
-            found = self._cache[key] = (state, build())
-        return found[1]  # type: ignore[return-value]
-
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""
-        return f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}, position={self.position}"
+        shape = f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}"
+        return f"{shape}, position={self.position}, gain={self.gain}"
+
+
+def silence(mix: nn.Linear) -> None:
+    """Let features start unheard: a fresh filter is the mean, whatever they are."""
+    nn.init.zeros_(mix.weight)
+
+
+def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the places of rings one after the other and the size of each place's ring, ``(P, 1)`` both.
+
+    Example:
+        >>> [t.flatten().tolist() for t in places_of([2, 3], torch.device("cpu"))]
+        [[0, 1, 0, 1, 2], [2, 2, 3, 3, 3]]
+    """
+    size = torch.tensor(sizes, device=device)
+    ring = torch.repeat_interleave(torch.arange(len(sizes), device=device), size)
+    place = torch.arange(ring.numel(), device=device) - (size.cumsum(0) - size)[ring]
+    return place.unsqueeze(1), size[ring].unsqueeze(1)
 
 
 def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:

@@ -3,7 +3,7 @@ r"""The global context block as one autograd function, with BatchNorm folded int
 :math:`\mathrm{BN}(H) W^\top + b = (H - \mu) (W s)^\top + (b + W \beta)` with :math:`s = \gamma / \sqrt{\sigma^2 + \epsilon}`,
 so the normalised :math:`[X, \hat A X]` never exists; the mean is taken off block by block, because folding it into the bias as
 well would lose digits where it is large. What is held between forward and backward are the inputs and a few rows of
-numbers; `SmoothRing`, `WaveRings` and `FourierRings` say how the rings themselves are computed.
+numbers; `SmoothRing`, `WindowedRing`, `WaveRings` and `FourierRings` say how the rings themselves are computed.
 
 Shapes: N nodes, C columns of H, K order, D channels.
 """
@@ -20,10 +20,11 @@ from torch import Tensor, nn
 from geco.nn.fourier import FourierRings
 from geco.nn.smooth import SmoothRing
 from geco.nn.waves import WaveRings
+from geco.nn.windowed import WindowedRing
 
 __all__ = ["FoldedNorm", "Plan", "fused_global_context", "moments", "refuse_second_derivatives", "track"]
 
-Plan = SmoothRing | WaveRings | FourierRings
+Plan = SmoothRing | WindowedRing | WaveRings | FourierRings
 ROWS = 2048  # rows of one pass over H that stay in the cache
 
 

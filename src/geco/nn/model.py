@@ -16,11 +16,12 @@ from torch_geometric.nn.dense import Linear
 
 from geco.nn.adjacency import Norm
 from geco.nn.attention import SurrogateAttention
+from geco.nn.blocks import FilterName
 from geco.nn.conv import GECOLayer
 from geco.nn.functional import dropout
 from geco.nn.graph import Graph, check_features
 from geco.nn.permutation import shuffled
-from geco.nn.pretrained import load_pretrained, save_pretrained
+from geco.nn.pretrained import first_filters, load_pretrained, save_pretrained
 
 __all__ = ["GECO", "Permutation"]
 
@@ -44,6 +45,7 @@ class GECO(nn.Module):
         order: K, convolutions per layer.
         norm: :math:`\hat A`, as in `LocalPropagation`.
         act: activation of the FFNs.
+        filter: of the convolutions, as in `GlobalContext`.
         permutation: ``natural``, ``static`` or ``dynamic``.
         seed: of the orders.
         eval_orders: S, orders averaged in evaluation mode under ``dynamic``.
@@ -70,6 +72,7 @@ class GECO(nn.Module):
         order: int = 2,
         norm: Norm | Literal["attention"] = "sym",
         act: str | Callable[..., Any] = "relu",
+        filter: FilterName = "windows",
         permutation: Permutation = "natural",
         seed: int = 0,
         eval_orders: int = 8,
@@ -83,14 +86,15 @@ class GECO(nn.Module):
                 raise ValueError(f"{name} must be at least 1, got {value}")
         self.config: dict[str, Any] = {
             "in_channels": in_channels, "hidden_channels": hidden_channels, "num_layers": num_layers,
-            "out_channels": out_channels, "dropout": dropout, "order": order, "norm": norm, "act": act,
+            "out_channels": out_channels, "dropout": dropout, "order": order, "norm": norm, "act": act, "filter": filter,
             "permutation": permutation, "seed": seed, "eval_orders": eval_orders, **layer_kwargs,
         }  # fmt: skip
         self.permutation, self.seed, self.eval_orders, self.dropout = permutation, seed, eval_orders, dropout
         self.epoch = 0
         self.encoder = Linear(in_channels, hidden_channels)
         self.layers = nn.ModuleList(
-            GECOLayer(hidden_channels, order, norm, dropout=dropout, act=act, **layer_kwargs) for _ in range(num_layers)
+            GECOLayer(hidden_channels, order, norm, dropout=dropout, act=act, filter=filter, **layer_kwargs)
+            for _ in range(num_layers)
         )
         self.head = None if out_channels is None else nn.Linear(hidden_channels, out_channels)
 
@@ -188,6 +192,11 @@ class GECO(nn.Module):
     def from_pretrained(cls, folder: str | Path) -> GECO:
         """Read a model written by `save_pretrained`, in evaluation mode; runs no code from the folder."""
         return load_pretrained(cls, Path(folder)).eval()
+
+    @staticmethod
+    def of_format_1(config: dict[str, Any]) -> dict[str, Any]:
+        """Return a stored configuration of format 1 as one of today."""
+        return first_filters(config)
 
     def __repr__(self) -> str:
         """Name the key arguments."""

@@ -18,7 +18,7 @@ from geco.nn.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.links import DotHead, LinkHead, PairHead
 from geco.nn.model import GECO
-from geco.nn.pretrained import load_pretrained, save_pretrained
+from geco.nn.pretrained import first_filters, load_pretrained, save_pretrained
 from geco.nn.stack import HybridStack
 
 __all__ = ["Network"]
@@ -146,6 +146,16 @@ class Network(nn.Module):
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors``."""
         save_pretrained(self, self.config, Path(folder))
+
+    @staticmethod
+    def of_format_1(config: dict[str, Any]) -> dict[str, Any]:
+        """Return a stored configuration of format 1 as one of today."""
+        body, options = config.get("body"), config.get("options") or {}
+        if body == "geco":
+            return {**config, "options": first_filters(options)}
+        if body == "hybrid" and options.get("mixer", "geco") == "geco":
+            return {**config, "options": {**options, "mixer_kwargs": first_filters(options.get("mixer_kwargs") or {})}}
+        return config
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Network:

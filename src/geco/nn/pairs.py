@@ -18,7 +18,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-__all__ = ["Block", "Rings", "arrange"]
+__all__ = ["Block", "Rings", "arrange", "places"]
 
 ROWS = 2048  # nodes of a block, whose D-wide slices stay in the cache
 
@@ -29,6 +29,7 @@ class Block:
 
     Args:
         sizes: nodes of each ring, ``(G,)``.
+        distinct_sizes: the S of them, ascending.
         tables: cosines and sines of each distinct size, ``(2, S, h, m)``, zeros beyond a size's own pairs and harmonics.
         which: the size of each ring among the distinct ones, ``(G,)``.
         nodes: node at each place, ``(2 * G * m,)``: halves, rings, pairs, any node where the place is empty.
@@ -36,6 +37,7 @@ class Block:
     """
 
     sizes: Tensor
+    distinct_sizes: tuple[int, ...]
     tables: Tensor
     which: Tensor
     nodes: Tensor
@@ -49,6 +51,10 @@ class Block:
     def opened(self) -> Rings:
         """Return the block with a table for each ring, for a few transforms."""
         return Rings(self.tables.index_select(1, self.which).flatten(0, 1))
+
+    def distinct(self) -> Rings:
+        """Return one ring of each size, ascending, laid out as the block's rings are: for filters, alike on all of a size."""
+        return Rings(self.tables.flatten(0, 1))
 
 
 @dataclass(frozen=True)
@@ -96,13 +102,14 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
     order = torch.argsort(size, stable=True)
     starts, back, offset, blocks = size.cumsum(0) - size, torch.empty(sum(sizes), dtype=torch.long), 0, []
     for rings in order.split(_lengths(size[order])):
-        nodes, filled = _places(size[rings], starts[rings])
+        nodes, filled = places(size[rings], starts[rings])
         back[nodes[filled]] = filled.nonzero().squeeze(1) + offset
         offset += len(nodes)
         distinct, which = size[rings].unique(return_inverse=True)
-        tables = _tables(tuple(distinct.tolist()), bands, like.dtype, like.device)
+        different = tuple(distinct.tolist())
+        tables = _tables(different, bands, like.dtype, like.device)
         empty = (~filled).nonzero().squeeze(1)
-        blocks.append(Block(size[rings], tables, *(t.to(like.device) for t in (which, nodes, empty))))
+        blocks.append(Block(size[rings], different, tables, *(t.to(like.device) for t in (which, nodes, empty))))
     return tuple(blocks), back.to(like.device)
 
 
@@ -116,7 +123,7 @@ def _lengths(size: Tensor) -> list[int]:
     return cuts.unique_consecutive(dim=0, return_counts=True)[1].tolist()  # type: ignore[no-any-return]
 
 
-def _places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     """Return the node at each place of a block, given sizes and first nodes of its rings, ``(G,)``, and which are filled."""
     n, t = size.unsqueeze(1), torch.arange(int(size.max()) // 2 + 1)
     inside = 2 * t <= n  # (G, m)

@@ -11,9 +11,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
-__all__ = ["load_pretrained", "save_pretrained", "write_whole"]
+__all__ = ["first_filters", "load_pretrained", "save_pretrained", "write_whole"]
 
-FORMAT = 1
+FORMAT = 2  # 1: before 2026-11-18, when there was one filter
 M = TypeVar("M", bound=nn.Module)
 
 
@@ -59,10 +59,20 @@ def _read_config(cls: type[nn.Module], path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not JSON: {error}") from error
     if not isinstance(found, dict) or found.get("model") != cls.__name__ or not isinstance(found.get("config"), dict):
         raise ValueError(f"{path} does not describe a {cls.__name__} model")
-    if found.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {found.get('format')}, this version reads format {FORMAT}")
+    if found.get("format") not in (1, FORMAT):
+        raise ValueError(f"{path} has format {found.get('format')}, this version reads formats 1 and {FORMAT}")
     config: dict[str, Any] = found["config"]
-    return config
+    return cls.of_format_1(config) if found["format"] == 1 else config  # type: ignore[attr-defined]
+
+
+def first_filters(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a GECO operator, written when it had no choice of filters, with the filter it had.
+
+    Example:
+        >>> first_filters({"order": 2})
+        {'order': 2, 'filter': 'waves', 'filter_kwargs': {'gain': 'mean'}}
+    """
+    return {**options, "filter": "waves", "filter_kwargs": {**(options.get("filter_kwargs") or {}), "gain": "mean"}}
 
 
 def write_whole(path: Path, data: bytes) -> None:

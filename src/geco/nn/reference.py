@@ -92,6 +92,7 @@ def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
     running = (None, None) if norm.training else (norm.running_mean, norm.running_var)
     h = torch.nn.functional.batch_norm(h, *running, norm.weight, norm.bias, norm.training, eps=norm.eps)
     projected = torch.nn.functional.linear(h, context.projection.weight, context.projection.bias)
+    assert context.filter is not None
     out: Tensor = context.out_proj(global_context(projected, context.filter(len(x))))
     return out
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-__all__ = ["SmoothRing", "harmonic_limit"]
+__all__ = ["Kept", "SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 SHORTEST = 4096  # rings below this are faster by FFT (python -m geco.studies.plans)
@@ -54,14 +54,16 @@ class SmoothRing:
         bands: B, harmonics of the filters.
         like: a tensor of the type and device to work in.
         keep: hold the gates between forward and backward.
+        unit: whether waves are sqrt(ring) times stronger than the mean.
     """
 
-    def __init__(self, num_nodes: int, ring: int, bands: int, like: Tensor, keep: bool) -> None:
+    def __init__(self, num_nodes: int, ring: int, bands: int, like: Tensor, keep: bool, unit: bool = False) -> None:
         self.num_nodes, self.bands, self.keep = num_nodes, bands, keep
         self.q, self.waves, self.ones, self.sums = _waves(num_nodes, ring, bands, like.dtype, like.device)
         self.rows = self.q.shape[0]
         # Real parts count twice (k and -k) but for k = 0; the ring's inverse transform divides by its length.
-        self.share = torch.full((bands, 1), 2.0 / ring, dtype=torch.float64, device=like.device)
+        strength = ring**0.5 if unit else 1.0
+        self.share = torch.full((bands, 1), 2.0 * strength / ring, dtype=torch.float64, device=like.device)
         self.share[0] = 1.0 / ring
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -82,7 +84,7 @@ class SmoothRing:
         """
         (spectrum,) = spectra
         order, channels = spectrum.shape[0], spectrum.shape[2]
-        weights = _split(weight, parts)
+        weights = split_columns(weight, parts)
         seen = [self._seen(part, c) for part, c in zip(parts, centre, strict=True)]  # (2B, C) each
         value = sum(s @ w[order].double() for s, w in zip(seen, weights, strict=True))
         assert isinstance(value, Tensor)
@@ -117,12 +119,12 @@ class SmoothRing:
         """Return the gradients of the parts and, in float64, of weight, bias and spectra."""
         (spectrum,) = spectra
         order, channels = spectrum.shape[0], spectrum.shape[2]
-        weights = _split(weight, parts)
+        weights = split_columns(weight, parts)
         seen, values, gates = kept[: len(parts)], kept[len(parts) : len(parts) + order], kept[len(parts) + order :]
         dparts = [torch.empty_like(part) for part in parts]
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum = torch.empty_like(spectrum)
-        dweights = _split(dweight, parts)
+        dweights = split_columns(dweight, parts)
         u, g, p = grad.new_empty(3, min(self.rows, self.num_nodes), channels)
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         arriving: Tensor | None = None  # local waves of the gradient that comes from the convolution above
@@ -144,7 +146,7 @@ class SmoothRing:
                 met.append(self._meet(torch.mul(top, gate, out=u[: len(gate)])))
             back = self._complex(self.gather(met)) * self.share
             dspectrum[i] = back * self._complex(values[i]).conj()
-            dvalue = _real(back * spectrum[i].conj())  # (2B, D)
+            dvalue = real_rows(back * spectrum[i].conj())  # (2B, D)
             arriving = self._local(dvalue)
         for s, w, dpart, dw in zip(seen, weights, dparts, dweights, strict=True):
             dw[order].copy_(s.t() @ dvalue)
@@ -165,7 +167,7 @@ class SmoothRing:
 
     def _spread(self, spectrum: Tensor, value: Tensor) -> Tensor:
         """Convolve harmonic by harmonic and return each block's coefficients, ``(blocks, p, D)``."""
-        return self._local(_real(spectrum * self.share * self._complex(value)))
+        return self._local(real_rows(spectrum * self.share * self._complex(value)))
 
     def _local(self, value: Tensor) -> Tensor:
         return (self.waves @ value).to(self.q.dtype).view(-1, self.q.shape[1], value.shape[1])
@@ -207,12 +209,13 @@ class SmoothRing:
             yield rows, gate
 
 
-def _split(weight: Tensor, parts: Sequence[Tensor]) -> list[Tensor]:
+def split_columns(weight: Tensor, parts: Sequence[Tensor]) -> list[Tensor]:
     """Return each part's share of the projection, transposed, ``(K + 1, C, D)``."""
     return [w.transpose(1, 2) for w in weight.split([part.shape[1] for part in parts], 2)]
 
 
-def _real(value: Tensor) -> Tensor:
+def real_rows(value: Tensor) -> Tensor:
+    """Return real parts, then imaginary ones, complex ``(B, D)`` to ``(2B, D)``."""
     return torch.cat([value.real, value.imag])
 
 

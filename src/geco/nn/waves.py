@@ -2,8 +2,8 @@ r"""The global context block on many short rings when its filters are smooth: ma
 
 A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` holds the cosines and
 sines of the ring and S multiplies harmonic by harmonic. A ring of n nodes has no more than n // 2 + 1 harmonics; those
-above fold onto them, which is exact. A graph's result depends on its own size
-and the filters alone.
+above fold onto them, which is exact. Windows over distances are laid around a ring of each size and transformed as a value
+would be (`geco.nn.laid`). A graph's result depends on its own size and the filters alone.
 
 Shapes: N nodes in all, P places of all blocks, D channels, C columns of one part, K order, B harmonics of the filters,
         R harmonics of all rings; of a block: T places, G, h as in `geco.nn.pairs`.
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import segment_matmul
+from geco.nn.laid import lay
 from geco.nn.pairs import Block, arrange
 
 __all__ = ["LONGEST", "MOST_HARMONICS", "WaveRings"]
@@ -37,19 +38,33 @@ class WaveRings:
         bands: B.
         like: a tensor of the type and device to work in.
         keep: hold gates, harmonics and convolved values between forward and backward.
+        support: S of the windows, 0 if there are none.
+        unit: whether waves are sqrt(n) times stronger than the mean on a ring of n nodes.
     """
 
-    def __init__(self, sizes: tuple[int, ...], bands: int, like: Tensor, keep: bool) -> None:
+    def __init__(
+        self, sizes: tuple[int, ...], bands: int, like: Tensor, keep: bool, support: int = 0, unit: bool = False
+    ) -> None:
         self.keep, self.dtype = keep, like.dtype
-        self.blocks, self.back, self.fold, self.unfold = _layout(sizes, bands, like.dtype, like.device)
+        layout = _layout(sizes, bands, support > 0, unit, like.dtype, like.device)
+        self.blocks, self.back, self.fold, self.unfold = layout
+        self.windows = [lay(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks] if support else []
         self.places = [len(block.nodes) for block in self.blocks]
         self.waves = [len(block.sizes) * block.waves for block in self.blocks]
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each ring: real and imaginary parts, ``(R, K * D)``."""
+        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each ring: real and imaginary parts, ``(R, K * D)``.
+
+        To them come those of the windows, ``(K, D, 2 S + 1)``, if there are any.
+        """
         rows = filters[0].transpose(0, 1).flatten(1)  # (B, K * D)
         folded = (segment_matmul(*fold, part) for fold, part in zip(self.fold, (rows.real, rows.imag), strict=True))
-        return tuple(part.to(self.dtype) for part in folded)
+        spectra = tuple(part.to(self.dtype) for part in folded)
+        if self.windows:
+            taps = filters[1].flatten(0, 1).t().contiguous()  # (2 S + 1, K * D)
+            for block, window, *parts in zip(self.blocks, self.windows, *(s.split(self.waves) for s in spectra), strict=True):
+                window.add_to(parts, taps, block)
+        return spectra
 
     def forward(
         self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
@@ -97,11 +112,16 @@ class WaveRings:
                 dw.addmm_(flat.t(), x)
                 torch.mm(flat, w, out=drow)
         dparts = [drow.index_select(0, self.back) for drow in drows]
-        return dparts, torch.cat(dweights, 1).view_as(weight), dbias, (self._transform_back(dspectra, order),)
+        return dparts, torch.cat(dweights, 1).view_as(weight), dbias, self._transform_back(dspectra, order)
 
-    def _transform_back(self, dspectra: list[Tensor], order: int) -> Tensor:
+    def _transform_back(self, dspectra: list[Tensor], order: int) -> tuple[Tensor, ...]:
         real, imag = (segment_matmul(*unfold, d).double() for unfold, d in zip(self.unfold, dspectra, strict=True))
-        return torch.complex(real, imag).view(len(real), order, -1).transpose(0, 1)
+        dspectrum = torch.complex(real, imag).view(len(real), order, -1).transpose(0, 1)
+        if not self.windows:
+            return (dspectrum,)
+        pieces = zip(self.blocks, self.windows, *(d.split(self.waves) for d in dspectra), strict=True)
+        dtaps = torch.stack([window.back(parts, block) for block, window, *parts in pieces]).sum(0)  # (2 S + 1, K * D)
+        return dspectrum, dtaps.double().t().unflatten(0, (order, -1))
 
     def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Filter]]:
         """Return each block's K filters."""
@@ -171,12 +191,15 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
 
 @lru_cache(maxsize=64)
 def _layout(
-    sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torch.device
+    sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
 ) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
-    """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their transposes."""
-    blocks, back = arrange(sizes, bands, torch.empty(0, dtype=dtype, device=device))
+    """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their transposes.
+
+    ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `WaveRings`.
+    """
+    blocks, back = arrange(sizes, LONGEST if whole else bands, torch.empty(0, dtype=dtype, device=device))
     waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])
-    at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands)
+    at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands, unit)
     row = at + (waves.cumsum(0) - waves).unsqueeze(1)
     by = torch.argsort(row.flatten(), stable=True)
     counts = torch.bincount(row.flatten(), minlength=int(waves.sum()))
@@ -187,16 +210,17 @@ def _layout(
     return blocks, back, fold, unfold
 
 
-def _folding(sizes: Tensor, bands: int) -> tuple[Tensor, Tensor, Tensor]:
+def _folding(sizes: Tensor, bands: int, unit: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Return where each harmonic goes among those of a ring, and times what, ``(rings, B)``: for real and imaginary parts.
 
     Harmonic k and its mirror image -k act together, hence 2. On a ring of n nodes they stand at k mod n and n - k mod n, of
-    which the lower is stored; the ring's inverse transform divides by n.
+    which the lower is stored; the ring's inverse transform divides by n, after which waves of unit gain are multiplied by
+    sqrt(n).
     """
     n, k = sizes.unsqueeze(1), torch.arange(bands)
     at = k % n
     mirrored = 2 * at > n
     at = torch.where(mirrored, n - at, at)
-    real = torch.where(k == 0, 1.0, 2.0).double() / n
+    real = torch.where(k == 0, 1.0, 2.0 * n.double().sqrt() if unit else 2.0).double() / n
     imag = torch.where((at == 0) | (2 * at == n), 0.0, torch.where(mirrored, -real, real))
     return at, real, imag

@@ -23,7 +23,7 @@ from geco.train.finite import check_weights
 
 __all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
 
-FORMAT = 1
+FORMAT = 2  # 1: before 2026-11-18, when GECO had one filter
 
 
 @dataclass
@@ -84,7 +84,8 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
         for which, model in models.items():
             model.load_state_dict(_below(entry, f"{which}/"))
     except RuntimeError as error:
-        raise CheckpointError(f"the checkpoint does not fit the model: {error}") from error
+        old = "it is from before filters could be chosen, go on with geco 0.1.0; " if entry.about["format"] == 1 else ""
+        raise CheckpointError(f"the checkpoint does not fit the model: {old}{error}") from error
     kept: dict[int, dict[str, Tensor]] = {}
     for name, value in _below(entry, "optim/").items():
         number, _, key = name.partition("/")
@@ -101,10 +102,9 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
 def check_format(entry: Entry, what: str) -> None:
     """Refuse what another version of the format wrote."""
     found, version = entry.about.get("format"), entry.about.get("geco", "an unknown version")
-    if found != FORMAT:
-        raise CheckpointError(
-            f"{what} has format {found}, written by geco {version}; geco {__version__} reads format {FORMAT}: use that version"
-        )
+    if found not in (1, FORMAT):
+        reads = f"geco {__version__} reads formats 1 and {FORMAT}"
+        raise CheckpointError(f"{what} has format {found}, written by geco {version}; {reads}: use that version")
 
 
 def _write(path: Path, arrays: dict[str, Tensor], about: dict[str, Any], state: State) -> None:

@@ -18,6 +18,7 @@ Body = Literal[
 ]  # fmt: skip
 Local = Literal["gatedgcn", "gine", "gcn", "gat", "pna", "none"]
 Mixer = Literal["geco", "attention", "performer", "hyena", "none"]
+FilterName = Literal["windows", "waves", "mean", "none", "paper"]
 Choice = Literal["natural", "static", "dynamic"]
 
 
@@ -65,6 +66,10 @@ class ModelConfig:
     """K, convolutions of a GECO layer."""
     norm: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
+    filter: FilterName = "windows"
+    """Filters of GECO: windows over distances beside mean and waves, waves beside the mean, the mean, none, or the paper's."""
+    support: int = 128
+    """Farthest distance that windows see, in nodes."""
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "static"
@@ -106,7 +111,19 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Check ranges."""
-        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1, diffusion=0)
+        _least(
+            "model",
+            self,
+            hidden=1,
+            layers=1,
+            order=1,
+            support=1,
+            eval_orders=1,
+            heads=1,
+            encoding_width=1,
+            head_layers=1,
+            diffusion=0,
+        )
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")

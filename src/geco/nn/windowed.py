@@ -1,0 +1,210 @@
+r"""The global context block on one large ring when its filters are waves and windows: no transform of length N.
+
+The waves go as in `geco.nn.smooth`. A window reaches S nodes either way, so a block of T rows is convolved by one
+transform of a fast length :math:`L \ge T + 2S` that stays in the cache, from its rows and S more on both sides (overlap-save),
+and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write them so.
+
+Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, S support, T rows a block, L transform length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from geco.nn.functional import fast_length
+from geco.nn.smooth import Kept, SmoothRing, real_rows, split_columns
+
+__all__ = ["WindowedRing"]
+
+
+class WindowedRing(SmoothRing):
+    """Forward and backward of the K convolutions and gates. Held for backward are the values between the convolutions.
+
+    Args:
+        num_nodes: N, at least ``SHORTEST``.
+        bands: B, harmonics of the waves.
+        support: S of the windows.
+        like: a tensor of the type and device to work in.
+        unit: whether waves are sqrt(N) times stronger than the mean.
+    """
+
+    def __init__(self, num_nodes: int, bands: int, support: int, like: Tensor, unit: bool) -> None:
+        super().__init__(num_nodes, num_nodes, bands, like, False, unit)
+        self.support, self.length = support, fast_length(self.rows + 2 * support)
+
+    def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Return the waves' spectra ``(K, B, D)`` as they came and transforms of the windows, ``(K, D, L // 2 + 1)``."""
+        spectrum, taps = filters
+        laid = self.q.new_zeros(*taps.shape[:2], self.length)
+        laid[..., : self.support + 1] = taps[..., self.support :]
+        laid[..., self.length - self.support :] = taps[..., : self.support]
+        return spectrum, torch.fft.rfft(laid)
+
+    def forward(
+        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
+    ) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
+        spectrum, windows = spectra
+        order, channels = len(spectrum), windows.shape[1]
+        out, between, values = (
+            parts[0].new_empty(self.num_nodes, channels),
+            list[Tensor](),
+            [self._value_waves(parts, centre, weight, bias)],
+        )
+        for i in range(order):
+            local, met = self._spread(spectrum[i], values[-1]), []
+            last = i + 1 == order
+            if not last:
+                between.append(out.new_empty(channels, self.num_nodes + 2 * self.support))
+            for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
+                source = self._source(i, rows, h, weight, bias, between)
+                mixed = self._mixed(torch.fft.rfft(source, n=self.length), windows[i], local[n], rows)
+                v = mixed.mul_(self._project(h, weight[i], bias[i], rows))
+                if last:
+                    out[rows] = v.t()
+                else:
+                    between[i][:, self.support + rows.start : self.support + rows.stop] = v
+                    met.append(self._met(v))
+            if not last:
+                _wrap(between[i], self.support)
+                values.append(self.gather(met))
+        return out, [*values, *between]
+
+    def backward(
+        self,
+        grad: Tensor,
+        parts: Sequence[Tensor],
+        centre: Sequence[Tensor],
+        weight: Tensor,
+        bias: Tensor,
+        spectra: Sequence[Tensor],
+        kept: Kept,
+    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+        """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
+        spectrum, windows = spectra
+        order, values, between = len(spectrum), kept[: len(spectrum)], kept[len(spectrum) :]
+        dparts = [torch.zeros_like(part) for part in parts]
+        dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
+        dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
+        dvalue, waves = grad.new_zeros(0), None  # what the convolution above hands down: by windows and by waves
+        for i in reversed(range(order)):
+            local, met = self._spread(spectrum[i], values[i]), []
+            below = grad.new_zeros(windows.shape[1], self.num_nodes + 2 * self.support)
+            back = windows[i].conj_physical()
+            for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
+                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, between), n=self.length)
+                top = grad[rows].t() if waves is None else self._arriving(dvalue, waves[n], rows)
+                dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
+                self._project_back(dgate, h, rows, weight[i], dparts, dweight[i], dbias[i])
+                g = top * self._project(h, weight[i], bias[i], rows)
+                met.append(self._met(g))
+                spread = torch.fft.rfft(g, n=self.length)
+                dwindows[i].addcmul_(seen.conj_physical_(), spread)
+                self._hand_back(below, torch.fft.irfft(spread.mul_(back), n=self.length), rows)
+            _unwrap(below, self.support)
+            harmonics = self._complex(self.gather(met)) * self.share
+            dspectrum[i] = harmonics * self._complex(values[i]).conj()
+            dvalue, waves = below, self._local(real_rows(harmonics * spectrum[i].conj()))
+        assert waves is not None
+        for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
+            dv = self._arriving(dvalue, waves[n], rows)
+            self._project_back(dv, h, rows, weight[order], dparts, dweight[order], dbias[order])
+        return dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows))
+
+    def _transform_back(self, dwindows: Tensor) -> Tensor:
+        """Return the gradient of the taps from what the blocks' rows and sources have in common, ``(K, D, L // 2 + 1)``."""
+        shared = torch.fft.irfft(dwindows, n=self.length)  # rows count from a block's first, sources from S before it
+        return torch.cat([shared[..., self.length - 2 * self.support :], shared[..., :1]], -1).double()
+
+    def _value_waves(self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
+        """Return the harmonics of V, ``(2B, D)``, from those of H."""
+        value = self.ones @ bias[-1].unsqueeze(0).double()
+        for part, c, w in zip(parts, centre, split_columns(weight, parts), strict=True):
+            value.addmm_(self._seen(part, c), w[-1].double())
+        return value
+
+    def _rows(self, parts: Sequence[Tensor], centre: Sequence[Tensor], wide: bool) -> Iterator[tuple[slice, list[Tensor]]]:
+        """Yield each block's rows and its centred parts, if ``wide`` with S more rows on both sides, around the ring."""
+        n, s = self.num_nodes, self.support if wide else 0
+        for start in range(0, n, self.rows):
+            rows = slice(start, min(start + self.rows, n))
+            low, high = rows.start - s, rows.stop + s
+            if low >= 0 and high <= n:
+                yield rows, [x[low:high] - c for x, c in zip(parts, centre, strict=True)]
+            else:
+                around = torch.arange(low, high, device=parts[0].device) % n
+                yield rows, [x.index_select(0, around) - c for x, c in zip(parts, centre, strict=True)]
+
+    def _source(self, i: int, rows: slice, h: list[Tensor], weight: Tensor, bias: Tensor, between: Sequence[Tensor]) -> Tensor:
+        """Return what convolution i hears in a block and S rows around it, ``(D, T + 2 S)``."""
+        if i == 0:
+            return _linear(h, weight[-1], bias[-1])
+        return between[i - 1][:, rows.start : rows.stop + 2 * self.support]
+
+    def _project(self, h: list[Tensor], weight: Tensor, bias: Tensor, rows: slice) -> Tensor:
+        """Return a gate of a block, ``(D, T)``."""
+        return _linear(self._inner(h, rows), weight, bias)
+
+    def _inner(self, h: list[Tensor], rows: slice) -> list[Tensor]:
+        count = rows.stop - rows.start
+        return [x if len(x) == count else x[self.support : self.support + count] for x in h]
+
+    def _mixed(self, seen: Tensor, window: Tensor, waves: Tensor, rows: slice) -> Tensor:
+        """Convolve a block by its window and waves, ``(D, L // 2 + 1)`` to ``(D, T)``."""
+        count = rows.stop - rows.start
+        y: Tensor = torch.fft.irfft(seen * window, n=self.length)[:, self.support : self.support + count]
+        return y.addmm_(waves.t(), self.q[:count].t())
+
+    def _arriving(self, dvalue: Tensor, waves: Tensor, rows: slice) -> Tensor:
+        """Return the gradient of a convolution's source in a block, ``(D, T)``."""
+        inner = dvalue[:, self.support + rows.start : self.support + rows.stop]
+        return torch.addmm(inner, waves.t(), self.q[: rows.stop - rows.start].t())
+
+    def _hand_back(self, below: Tensor, spread: Tensor, rows: slice) -> None:
+        """Add a block's gradient to the rows it came from, ``(D, L)``: places from -S on, negative ones at the end."""
+        first, reach = rows.start + self.support, rows.stop - rows.start + self.support
+        below[:, first : first + reach].add_(spread[:, :reach])
+        below[:, rows.start : first].add_(spread[:, self.length - self.support :])
+
+    def _project_back(
+        self, dz: Tensor, h: list[Tensor], rows: slice, weight: Tensor, dparts: list[Tensor], dweight: Tensor, dbias: Tensor
+    ) -> None:
+        """Add what a block's gate or value ``(D, T)`` hands to parts, weight ``(D, C)`` and bias ``(D,)``."""
+        dbias.add_(dz.sum(1))
+        start = 0
+        for x, dpart in zip(self._inner(h, rows), dparts, strict=True):
+            cols = slice(start, start := start + x.shape[1])
+            dpart[rows].addmm_(dz.t(), weight[:, cols])
+            dweight[:, cols].add_(dz @ x)
+
+    def _met(self, v: Tensor) -> Tensor:
+        """Return a block's products with Q, ``(D, T)`` to ``(p, D)`` in float64."""
+        mean = v.mean(1, keepdim=True)
+        sums = self.sums[0 if v.shape[1] == self.rows else 1]
+        return torch.addmm(((v - mean) @ self.q[: v.shape[1]]).t().double(), sums, mean.t().double())
+
+
+def _linear(h: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
+    """Return ``W H' + b`` channel-first, parts ``(T, C)`` to ``(D, T)``."""
+    start, z = h[0].shape[1], torch.addmm(bias.unsqueeze(1), weight[:, : h[0].shape[1]], h[0].t())
+    for x in h[1:]:
+        z.addmm_(weight[:, start : start + x.shape[1]], x.t())
+        start += x.shape[1]
+    return z
+
+
+def _wrap(padded: Tensor, support: int) -> None:
+    """Fill the S columns on both sides of ``(D, S + N + S)`` from around the ring."""
+    n = padded.shape[1] - 2 * support
+    padded[:, :support] = padded[:, n : n + support]
+    padded[:, n + support :] = padded[:, support : 2 * support]
+
+
+def _unwrap(padded: Tensor, support: int) -> None:
+    """Add the S columns on both sides to where they belong on the ring: the transpose of `_wrap`."""
+    n = padded.shape[1] - 2 * support
+    padded[:, n : n + support] += padded[:, :support]
+    padded[:, support : 2 * support] += padded[:, n + support :]

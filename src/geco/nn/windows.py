@@ -1,0 +1,166 @@
+r"""Windows: the part of a filter that sees distance. Functions of the signed distance on the ring, counted in nodes.
+
+Shapes: K order, D channels, R features, S support, n nodes of a ring.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from geco.nn.filters import ImplicitFilter, silence
+
+__all__ = ["WindowedFilter", "Windows", "wrapped"]
+
+SHORTEST, LONGEST = 2.0, 512.0  # wavelengths of the distances' features, in nodes
+
+
+class Windows(nn.Module):
+    r"""Filters over signed distances :math:`-S \le d \le S`,
+    :math:`W_i(d) = B_i\,\big(\psi_r(d)\,e^{-|d| / s_r}\big)_r`, with :math:`\psi` an FFN of sine activations over waves of 2
+    to 512 nodes.
+
+    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. Each
+    feature has about unit L2 norm: a filter of weight one hands a white signal on at the strength it came with, at every scale
+    and for every N. B starts at zero, so a fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a
+    filter wraps around, exactly: see `wrapped`.
+
+    Args:
+        order: K, filters per channel.
+        channels: D.
+        support: S, the farthest distance heard, in nodes.
+        width: R, hidden units.
+        depth: hidden layers.
+        frequency: initial frequency of the sine activations; all of them are trained.
+
+    Example:
+        >>> Windows(order=2, channels=4, support=16)().shape
+        torch.Size([2, 4, 33])
+    """
+
+    def __init__(
+        self, order: int, channels: int, *, support: int = 128, width: int = 128, depth: int = 1, frequency: float = 10.0
+    ) -> None:
+        super().__init__()
+        for name, value in (("support", support), ("width", width), ("depth", depth)):
+            if value < 1:
+                raise ValueError(f"{name} of windows must be at least 1, got {value}")
+        self.order, self.channels, self.support, self.frequency = order, channels, support, frequency
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise([2 * _WAVES, *[width] * depth]))
+        self.frequencies = nn.Parameter(torch.empty(depth, width))
+        self.mix = nn.Linear(width, order * channels, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the features anew and silence them."""
+        for layer in self.layers:
+            assert isinstance(layer, nn.Linear)
+            layer.reset_parameters()
+        nn.init.constant_(self.frequencies, self.frequency)
+        silence(self.mix)
+
+    def forward(self) -> Tensor:
+        """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``, in float64: on a short ring many of them add up."""
+        return (self.mix.weight.double() @ self.features()).view(self.order, self.channels, -1)
+
+    def features(self) -> Tensor:
+        """Return the windowed features at distances -S to S, ``(R, 2 S + 1)``, in float64."""
+        h, window = _tables(self.support, self.mix.in_features, self.mix.weight.device)
+        for layer, frequency in zip(self.layers, self.frequencies, strict=True):
+            assert isinstance(layer, nn.Linear)
+            h = torch.sin(frequency.double() * nn.functional.linear(h, layer.weight.double(), layer.bias.double()))
+        return h.t() * window
+
+    def extra_repr(self) -> str:
+        """Say what the submodules do not show."""
+        return f"order={self.order}, channels={self.channels}, support={self.support}"
+
+
+class WindowedFilter(ImplicitFilter):
+    r"""GECO's filter, mean, waves and windows: :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) - \bar\phi)
+    + \sum_{d \equiv t \bmod N} W_i(d)`.
+
+    Args:
+        order: K, the number of filters per channel.
+        channels: D.
+        harmonics: Fourier features of the ring, of the waves.
+        support: S, the farthest distance of the windows, in nodes.
+        width: R, hidden units of the windows.
+        depth: their hidden layers.
+        frequency: initial frequency of their sine activations.
+
+    Example:
+        >>> WindowedFilter(order=2, channels=4)(5).shape
+        torch.Size([2, 4, 5])
+    """
+
+    def __init__(
+        self,
+        order: int,
+        channels: int,
+        *,
+        harmonics: int = 8,
+        support: int = 128,
+        width: int = 128,
+        depth: int = 1,
+        frequency: float = 10.0,
+    ) -> None:
+        super().__init__(order, channels, harmonics=harmonics)
+        self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency)
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget cached spectra."""
+        super().reset_parameters()
+        if "windows" in self._modules:
+            self.windows.reset_parameters()
+
+    def forward(self, num_nodes: int) -> Tensor:
+        """Return the filters at every place of a ring, ``(K, D, N)``."""
+        waves = super().forward(num_nodes)
+        return waves + wrapped(self.windows(), num_nodes).to(waves.dtype)
+
+    def taps(self) -> Tensor:
+        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, float64."""
+        return self.windows()  # type: ignore[no-any-return]
+
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the filters of several rings as a product, as `ImplicitFilter.factors`, with the windows' features too."""
+        mix, phi = super().factors(sizes)
+        features = self.windows.features()
+        around = torch.cat([wrapped(features, size) for size in sizes], 1).to(phi.dtype)
+        return torch.cat([mix, self.windows.mix.weight.view(self.order, self.channels, -1)], 2), torch.cat([phi, around])
+
+
+_WAVES = 16
+
+
+@lru_cache(maxsize=16)
+def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm sqrt(2).
+
+    The features under them are sines, whose mean square is a half.
+    """
+    distance = torch.arange(-support, support + 1, dtype=torch.float64)
+    length = torch.logspace(math.log10(SHORTEST), math.log10(LONGEST), _WAVES, dtype=torch.float64)
+    angle = 2 * math.pi * distance.unsqueeze(1) / length
+    scale = torch.logspace(0, math.log10(support), width, dtype=torch.float64).unsqueeze(1)
+    window = torch.exp(-distance.abs() / scale)
+    window = window * (2.0 / window.square().sum(1, keepdim=True)).sqrt()
+    with torch.inference_mode(False):  # they may meet a training step later
+        return torch.cat([angle.cos(), angle.sin()], 1).to(device), window.to(device)
+
+
+def wrapped(taps: Tensor, size: int) -> Tensor:
+    """Lay filters over distances around a ring, ``(..., 2 S + 1)`` to ``(..., n)``: what falls on one place adds up.
+
+    Example:
+        >>> wrapped(torch.tensor([1., 2., 3.]), 5), wrapped(torch.tensor([1., 2., 3.]), 2)
+        (tensor([2., 3., 0., 0., 1.]), tensor([2., 4.]))
+    """
+    place = (torch.arange(taps.shape[-1], device=taps.device) - taps.shape[-1] // 2) % size
+    return taps.new_zeros(*taps.shape[:-1], size).index_add(-1, place, taps)

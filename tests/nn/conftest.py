@@ -1,0 +1,16 @@
+"""Filters that are heard: a fresh one is the mean, and tests of it would say nothing of its waves and windows."""
+
+from __future__ import annotations
+
+import pytest
+from torch import nn
+
+from geco.nn import filters, windows
+
+
+@pytest.fixture(autouse=True)
+def heard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the weights of waves and windows, unless a test is marked ``fresh``."""
+    if "fresh" not in request.keywords:
+        for module in (filters, windows):
+            monkeypatch.setattr(module, "silence", lambda mix: nn.init.normal_(mix.weight, std=0.05))
