@@ -9,7 +9,7 @@ BIN = $(VENV)/bin
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed-demo  ## train GECO and baselines on two small data sets and print the scores, about a minute
+demo: $(VENV)/.installed-demo  ## train GECO and baselines on two small data sets and print the scores, about two minutes
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-test  ## run the tests, without those marked slow, real or dist

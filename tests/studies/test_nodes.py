@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.studies.nodes import CHOOSING, MODELS, SEEDS, TRIALS, Record, add_costs, table
+from geco.studies.nodes import CHOOSING, MODELS, SEEDS, TRIALS, Tuned, add_costs, table
 
 RULES = {"tried": TRIALS["pubmed"], "judged": CHOOSING["pubmed"]}
 
@@ -35,13 +35,13 @@ def test_models_that_are_not_done_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("key", "other"), [('"epochs": 60', '"epochs": 61'), ('"judged": 3', '"judged": 1')])
 def test_a_record_of_other_trials_or_another_rule_is_begun_anew(key: str, other: str, tmp_path: Path) -> None:
     path = tmp_path / "pubmed-gcn.json"
-    Record(path, "pubmed", "gcn").keep(trials=[0.5])
-    assert Record(path, "pubmed", "gcn").known["trials"] == [0.5]
+    Tuned(path, "pubmed", "gcn").keep(trials=[0.5])
+    assert Tuned(path, "pubmed", "gcn").known["trials"] == [0.5]
     path.write_text(path.read_text().replace(key, other))
-    assert Record(path, "pubmed", "gcn").known == {}
+    assert Tuned(path, "pubmed", "gcn").known == {}
 
 
 def test_costs_are_of_models_with_a_chosen_trial(tmp_path: Path) -> None:
-    record = Record(tmp_path / "pubmed-gcn.json", "pubmed", "gcn")
+    record = Tuned(tmp_path / "pubmed-gcn.json", "pubmed", "gcn")
     add_costs({"gcn": record}, None, turns=1)
     assert not record.path.exists()

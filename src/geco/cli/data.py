@@ -23,6 +23,8 @@ EMBEDDED = {
     "digits": ("node class", "accuracy ↑"),
     "ring-copy": ("node class", "accuracy ↑"),
     "tree-copy": ("node class", "accuracy ↑"),
+    "echo": ("node class", "accuracy ↑"),
+    "echo-64": ("node class", "accuracy ↑"),
     "python-ast": ("graph tokens", "token-f1 ↑"),
 }
 HEADING = ["name", "task", "metric", "graphs", "nodes", "edges", "paper", "here", "licence", "title"]
@@ -32,7 +34,8 @@ nodes, edges  published means per graph
 paper         GECO's score in the paper; ↑ higher is better, ↓ lower
 here          raw: files on disk; cached: read before; embedded: needs no files;
               imported: yours; -: not on this machine
-synthetic     in Python: geco.data.synthetic (erdos_renyi, ring_copy, tree_copy)"""
+synthetic     in Python: geco.data.echo (echo);
+              geco.data.synthetic (erdos_renyi, ring_copy, tree_copy)"""
 DROPPED = ("title", "licence", "graphs", "edges")  # first to go on a narrow terminal
 
 

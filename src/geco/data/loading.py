@@ -46,11 +46,19 @@ def _tree_copy() -> GraphDataset:
     return tree_copy(6)
 
 
+def _echo(distance: int) -> GraphDataset:
+    from geco.data.echo import echo
+
+    return echo(distance)
+
+
 # Data sets that need no files: how to make one, and what it depends on besides this code.
 EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
     "digits": (_digits, lambda: f"scikit-learn {version('scikit-learn')}"),
     "ring-copy": (_ring_copy, lambda: f"numpy {version('numpy')}"),
     "tree-copy": (_tree_copy, lambda: f"numpy {version('numpy')}"),
+    "echo": (lambda: _echo(16), lambda: f"numpy {version('numpy')}"),
+    "echo-64": (lambda: _echo(64), lambda: f"numpy {version('numpy')}"),
     "python-ast": (_python_ast, lambda: f"Python {platform.python_version()}"),
 }
 

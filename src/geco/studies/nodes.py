@@ -10,7 +10,6 @@ side by side (nothing else may run); ``--table`` prints what there is, and ``--c
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -21,8 +20,8 @@ from geco.console import print_table
 from geco.data import load
 from geco.data.dataset import GraphDataset
 from geco.machine import environment
-from geco.nn.pretrained import write_whole
 from geco.studies.epoch import best, cost
+from geco.studies.record import Record
 from geco.train.config import Config, from_table, to_toml
 from geco.train.engine import Trainer
 
@@ -76,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)
     for name in options.data if not (options.table or options.configs) else []:
-        records = {model: Record(options.results / f"{name}-{model}.json", name, model) for model in options.models}
+        records = {model: Tuned(options.results / f"{name}-{model}.json", name, model) for model in options.models}
         if options.cost:
             add_costs(records, options.data_dir, options.turns)
             continue
@@ -102,7 +101,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-class Record:
+class Tuned(Record):
     """What is known of one model on one data set, kept in a file.
 
     Args:
@@ -112,14 +111,8 @@ class Record:
     """
 
     def __init__(self, path: Path, data: str, model: str) -> None:
-        self.path, self.data, self.model = path, data, model
-        known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        self.known = known if all(known.get(key) == value for key, value in self.rules.items()) else {}
-
-    @property
-    def rules(self) -> dict[str, Any]:
-        """What is tried and by how many seeds it is judged."""
-        return {"tried": TRIALS[self.data], "judged": CHOOSING.get(self.data, 1)}
+        self.data, self.model, judged = data, model, CHOOSING.get(data, 1)  # seeds by whose mean a trial is judged
+        super().__init__(path, {"data": data, "model": model, "tried": TRIALS[data], "judged": judged})
 
     def config(self, trial: int, seed: int) -> Config:
         """Return the configuration of one run."""
@@ -133,15 +126,9 @@ class Record:
         valid: list[float] = self.known["trials"]
         return valid.index(max(valid))
 
-    def keep(self, **values: Any) -> None:
-        """Add to what is known, and write it."""
-        self.known = {"data": self.data, "model": self.model, **self.rules, **self.known, **values}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path, (json.dumps(self.known, indent=2) + "\n").encode())
-
     def run(self, dataset: GraphDataset) -> None:
         """Do what is missing: the trials, then the seeds of the best."""
-        if self.path.exists() and not self.known:
+        if self.outdated:
             print(f"{self.path} is of other trials, or judged otherwise, than now and is begun anew", file=sys.stderr)
         valid: list[float] = self.known.get("trials", [])
         tried: dict[tuple[int, int], dict[str, Any]] = {}
@@ -163,7 +150,7 @@ class Record:
         return found
 
 
-def add_costs(records: dict[str, Record], data_dir: Path | None, turns: int) -> None:
+def add_costs(records: dict[str, Tuned], data_dir: Path | None, turns: int) -> None:
     """Measure an epoch of every model's chosen trial, in turns; models without one are left out."""
     records = {model: record for model, record in records.items() if "trials" in record.known}
     costs: dict[str, dict[str, Any]] = {}
@@ -178,7 +165,7 @@ def write_configs(results: Path, folder: Path, names: list[str], models: list[st
     """Write the chosen settings: GECO's under the name of the data set, where ``geco train`` finds them, others beside it."""
     for name in names:
         for model in models:
-            record = Record(results / f"{name}-{model}.json", name, model)
+            record = Tuned(results / f"{name}-{model}.json", name, model)
             if len(record.known.get("seeds", [])) == len(SEEDS):
                 count = len(record.known["trials"])
                 head = f"# The best of {count} trials by validation: python -m geco.studies.nodes --data {name}\n"
@@ -190,7 +177,7 @@ def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:
     """Return the rows to print, the best model of each data set marked."""
     rows = [["data set", "model", "valid", "test", "parameters", "epoch", "peak resident"]]
     for name in names:
-        known = [Record(folder / f"{name}-{model}.json", name, model).known for model in models]
+        known = [Tuned(folder / f"{name}-{model}.json", name, model).known for model in models]
         done = [k for k in known if len(k.get("seeds", [])) == len(SEEDS)]
         first = max((statistics.mean(s["test"] for s in k["seeds"]) for k in done), default=0.0)
         rows += [_row(k, first) for k in done]
