@@ -9,12 +9,12 @@ from itertools import chain, pairwise
 
 import numpy as np
 import torch
-from scipy.sparse import csgraph, csr_array
 from torch import Tensor
 
+from geco.nn.clusters import clustered
 from geco.nn.refine import Array, Links, links, rank, refine
 
-__all__ = ["SMALL", "structure_order"]
+__all__ = ["SMALL", "components", "depth_first", "lists", "structure_order"]
 
 SMALL = 2000  # nodes up to which longest paths are searched for: at most a second, a few milliseconds for a molecule
 
@@ -25,8 +25,8 @@ def structure_order(edge_index: Tensor | Array, num_nodes: int, colours: Tensor 
     A graph of up to `SMALL` nodes: colours are refined by those of the neighbours until none is split; from the end of a
     longest shortest path whose colour is smaller, the graph is walked depth first, at every node first into the branches that
     lead away from the other end, ties by colour. So a molecule's backbone is walked from end to end, each side chain on the
-    way. Components follow each other by size, then by colours. A larger graph: reverse Cuthill-McKee, its ties by refined
-    colours. Renumber the nodes and the order is renumbered, up to nodes that refinement cannot tell apart.
+    way. Components follow each other by size, then by colours. A larger graph: see `clustered`, its ties by refined colours.
+    Renumber the nodes and the order is renumbered, up to nodes that refinement cannot tell apart.
 
     Args:
         edge_index: ends of each edge; directions, self loops and parallel edges do not count.
@@ -44,7 +44,7 @@ def structure_order(edge_index: Tensor | Array, num_nodes: int, colours: Tensor 
     ends, table = _checked(edge_index, num_nodes, colours)
     graph = links(ends, num_nodes)
     colour = refine(graph, rank(table)[0])
-    return torch.from_numpy(_walks(graph, colour) if num_nodes <= SMALL else _banded(graph, colour))
+    return torch.from_numpy(_walks(graph, colour) if num_nodes <= SMALL else clustered(graph, colour))
 
 
 def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array | None) -> tuple[Array, Array]:
@@ -64,36 +64,27 @@ def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array
     return ends, table.reshape(num_nodes, table.shape[1] if table.ndim == 2 else 1)
 
 
-def _banded(graph: Links, colour: Array) -> Array:
-    """Return a large graph's nodes so that neighbours are near: SciPy's algorithm on nodes numbered by colour."""
-    order = np.argsort(colour, kind="stable")
-    sorted_, nodes = graph.renumbered(order), len(order)
-    matrix = csr_array((np.ones(len(sorted_.index), np.int8), sorted_.index, sorted_.start), (nodes, nodes))
-    found: Array = order[csgraph.reverse_cuthill_mckee(matrix, symmetric_mode=True)]
-    return found
-
-
 def _walks(graph: Links, colour: Array) -> Array:
     """Return the walk through every component of a small graph, one after the other: the large ones first, then by colours."""
-    near = _lists(graph)
-    parts = _components(near)
+    near = lists(graph)
+    parts = components(near)
     if len(parts) <= 1:
         return _walk(graph, near, colour) if parts else np.zeros(0, np.int64)
     parts.sort(key=lambda part: (-len(part), sorted(colour[part].tolist())))
     walks = []
     for part in map(np.array, parts):
         alone = graph.renumbered(part)
-        walks.append(part[_walk(alone, _lists(alone), colour[part])])
+        walks.append(part[_walk(alone, lists(alone), colour[part])])
     return np.concatenate(walks)
 
 
-def _lists(graph: Links) -> list[list[int]]:
+def lists(graph: Links) -> list[list[int]]:
     """Return the neighbours of each node."""
     index = graph.index.tolist()
     return [index[begin:end] for begin, end in pairwise(graph.start.tolist())]
 
 
-def _components(near: list[list[int]]) -> list[list[int]]:
+def components(near: list[list[int]]) -> list[list[int]]:
     """Return the nodes of each connected component."""
     seen, parts = [False] * len(near), []
     for start in range(len(near)):
@@ -117,7 +108,7 @@ def _walk(graph: Links, near: list[list[int]], colour: Array) -> Array:
     far = (there == there.max()).nonzero()[0]
     last = int(far[colour[far].argmin()])
     colour = refine(graph, rank(np.stack([-_distances(near, last), colour], 1))[0])
-    return _depth_first(near, first, colour.tolist())
+    return depth_first(near, first, colour.tolist())
 
 
 def _ends(graph: Links) -> Array:
@@ -153,7 +144,7 @@ def _distances(near: list[list[int]], start: int) -> Array:
     return np.array(found)
 
 
-def _depth_first(near: list[list[int]], start: int, key: list[int]) -> Array:
+def depth_first(near: list[list[int]], start: int, key: list[int]) -> Array:
     """Return the nodes in the order of their first visits, at every node to the smallest key first."""
     seen, order, stack = [False] * len(near), [], [start]
     while stack:
