@@ -43,8 +43,8 @@ def structure_order(edge_index: Tensor | Array, num_nodes: int, colours: Tensor 
     """
     ends, table = _checked(edge_index, num_nodes, colours)
     graph = links(ends, num_nodes)
-    colour = refine(graph, rank(table)[0])
-    return torch.from_numpy(_walks(graph, colour) if num_nodes <= SMALL else clustered(graph, colour))
+    order = _walks if num_nodes <= SMALL else clustered
+    return torch.from_numpy(order(graph, rank(table)[0]))
 
 
 def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array | None) -> tuple[Array, Array]:
@@ -66,7 +66,7 @@ def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array
 
 def _walks(graph: Links, colour: Array) -> Array:
     """Return the walk through every component of a small graph, one after the other: the large ones first, then by colours."""
-    near = lists(graph)
+    near, colour = lists(graph), refine(graph, colour)
     parts = components(near)
     if len(parts) <= 1:
         return _walk(graph, near, colour) if parts else np.zeros(0, np.int64)
