@@ -19,6 +19,7 @@ __all__ = ["placed", "places"]
 _known = Remembered[Tensor]()
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def placed(rings: Segments, edge_index: Tensor, batch: Tensor | None, place: Tensor | None) -> Segments:
     """Put the nodes of each graph in the order of their places.
 
