@@ -25,7 +25,7 @@ def test_repr_and_shapes() -> None:
     assert GECO(-1, 8, 1)(X, EDGES).shape == (30, 8)
 
 
-@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic"])
+@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic", "structure"])
 def test_batch_contract(permutation: str) -> None:
     model = GECO(5, 8, 2, 3, permutation=permutation, eval_orders=2).eval()  # type: ignore[arg-type]
     graphs = [(torch.randn(n, 5), random_edges(n, seed=n)) for n in (1, 20, 97, 1)]

@@ -16,7 +16,7 @@ def graph(nodes: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     return torch.randn(nodes, 5, generator=g), edges, torch.randn(2 * nodes, 8, generator=g)
 
 
-@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic"])
+@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic", "structure"])
 @pytest.mark.parametrize(
     ("local", "mixer"), [("gatedgcn", "geco"), ("gine", "hyena"), ("gcn", "attention"), ("none", "performer")]
 )

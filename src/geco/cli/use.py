@@ -123,7 +123,8 @@ def explain(
         raise GecoError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
     x = loaded.network.embed(data)
     for layer in range(len(body.layers)):
-        found, strength = body.attention(x, data.edge_index, layer=layer).top(node, k=min(top, data.num_nodes))
+        attention = body.attention(x, data.edge_index, layer=layer, place=data.get("place", None))
+        found, strength = attention.top(node, k=min(top, data.num_nodes))
         rows = [["node", "strength", "neighbour"]]
         near = set(data.edge_index[0, data.edge_index[1] == node].tolist())
         for other, value in zip(found.tolist(), strength.tolist(), strict=True):

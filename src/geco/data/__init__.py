@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["Cache", "GraphDataset", "GraphLoader", "Info", "Split", "encode", "load"]
+__all__ = ["Cache", "GraphDataset", "GraphLoader", "Info", "Split", "StructureOrder", "encode", "load", "structure_order"]
 
 _HOME = {
     "Cache": "cache",
@@ -13,8 +13,10 @@ _HOME = {
     "GraphLoader": "loaders",
     "Info": "dataset",
     "Split": "dataset",
+    "StructureOrder": "orders",
     "encode": "encodings",
     "load": "loading",
+    "structure_order": "orders",
 }
 
 

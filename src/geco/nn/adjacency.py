@@ -10,11 +10,11 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from geco.nn.functional import propagate, row_starts
+from geco.nn.remember import Remembered
 
-__all__ = ["Adjacency", "Norm", "adjacency", "traced_adjacency"]
+__all__ = ["Adjacency", "Norm", "adjacency", "endpoints", "traced_adjacency"]
 
 Norm = Literal["sym", "row", "none"]
 
@@ -46,8 +46,7 @@ class Adjacency:
         return propagate(crow, col, value.to(x.dtype), (crow_t, col_t, value_t.to(x.dtype)), x)
 
 
-MOST_PER_GRAPH = 4  # adjacencies remembered for one edge_index: a few norms or weights, not one per training step
-_known = WeakTensorKeyDictionary()  # edge_index -> its adjacencies; an entry lives as long as the tensor it belongs to
+_known = Remembered[Adjacency]()
 
 
 def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, norm: Norm = "sym") -> Adjacency:
@@ -74,15 +73,7 @@ def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = N
         raise ValueError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}")
     if edge_weight is not None and edge_weight.requires_grad:
         return _build(edge_index, num_nodes, edge_weight, norm)
-    # In-place changes count up a tensor's version, so a stale entry is never found.
-    weight = None if edge_weight is None else (id(edge_weight), edge_weight._version)
-    key = (edge_index._version, num_nodes, norm, weight)
-    entries: dict[object, tuple[Tensor | None, Adjacency]] = _known.setdefault(edge_index, {})
-    if key not in entries:
-        if len(entries) == MOST_PER_GRAPH:
-            entries.clear()
-        entries[key] = (edge_weight, _build(edge_index, num_nodes, edge_weight, norm))  # the weight's id stays taken
-    return entries[key][1]
+    return _known.get(edge_index, edge_weight, (num_nodes, norm), lambda: _build(edge_index, num_nodes, edge_weight, norm))
 
 
 def traced_adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
@@ -93,7 +84,7 @@ def traced_adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | N
 
 
 def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
-    source, target, weight = _edges(edge_index, num_nodes, edge_weight)
+    source, target, weight = endpoints(edge_index, num_nodes, edge_weight)
     value = _normalise(source, target, weight, num_nodes, norm)
     if value.requires_grad:
         return Adjacency(source, target, value)
@@ -103,7 +94,8 @@ def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm:
     return Adjacency(source, target, value, forward, transpose)
 
 
-def _edges(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def endpoints(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Check a graph's edges and return their sources, targets and weights, ``(M,)`` each."""
     if edge_index.layout != torch.strided:
         return _sparse_edges(edge_index, num_nodes, edge_weight)
     if edge_index.dim() != 2 or edge_index.shape[0] != 2 or edge_index.dtype not in (torch.int64, torch.int32):

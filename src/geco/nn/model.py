@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -20,21 +20,22 @@ from geco.nn.blocks import FilterName
 from geco.nn.conv import GECOLayer
 from geco.nn.functional import dropout
 from geco.nn.graph import Graph, check_features
-from geco.nn.permutation import shuffled
+from geco.nn.permutation import Permutation, check_permutation, shuffled
+from geco.nn.places import placed
 from geco.nn.pretrained import first_filters, load_pretrained, save_pretrained
 
-__all__ = ["GECO", "Permutation"]
-
-Permutation = Literal["natural", "static", "dynamic"]
+__all__ = ["GECO"]
 
 
 class GECO(nn.Module):
     r"""Node embeddings (or scores) with global context, for one graph of any size or a batch of graphs.
 
     Node order, Section 3.5 of the paper: ``natural`` takes nodes as they come, ``static`` shuffles each graph once,
-    ``dynamic`` anew for every epoch (`set_epoch`) and layer. Orders are pure functions of (seed, epoch, layer, graph). In
-    evaluation mode ``dynamic`` averages the output over ``eval_orders`` orders that training never uses; `orders` returns
-    them singly. Natural order can carry information (a file sorted by class, say): report which one was used.
+    ``dynamic`` anew for every epoch (`set_epoch`) and layer. ``structure`` is ours: an order made from the graph and its node
+    categories, see `structure_order`, so that outputs do not depend on how nodes are numbered. The others are pure functions
+    of (seed, epoch, layer, graph). In evaluation mode ``dynamic`` averages the output over ``eval_orders`` orders that
+    training never uses; `orders` returns them singly. Natural order can carry information (a file sorted by class, say):
+    report which one was used.
 
     Args:
         in_channels: width of the input, or -1 to read it off the first one.
@@ -46,14 +47,14 @@ class GECO(nn.Module):
         norm: :math:`\hat A`, as in `LocalPropagation`.
         act: activation of the FFNs.
         filter: of the convolutions, as in `GlobalContext`.
-        permutation: ``natural``, ``static`` or ``dynamic``.
+        permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
         seed: of the orders.
         eval_orders: S, orders averaged in evaluation mode under ``dynamic``.
         layer_kwargs: further options of `GECOLayer` and `GECOConv`.
 
     Shapes:
         ``x`` (N, in_channels), dense or sparse in CSR, ``edge_index`` (2, M), ``batch`` (N,), ``edge_weight`` (M,),
-        ``graph_id`` (B,) to (N, out_channels).
+        ``graph_id`` (B,), ``place`` (N,) to (N, out_channels).
 
     Example:
         >>> model = GECO(8, 16, num_layers=2, out_channels=3)
@@ -79,8 +80,7 @@ class GECO(nn.Module):
         **layer_kwargs: Any,
     ) -> None:
         super().__init__()
-        if permutation not in get_args(Permutation):
-            raise ValueError(f"permutation must be one of {', '.join(get_args(Permutation))}, got {permutation!r}")
+        check_permutation(permutation)
         for name, value in (("hidden_channels", hidden_channels), ("num_layers", num_layers), ("eval_orders", eval_orders)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
@@ -114,13 +114,18 @@ class GECO(nn.Module):
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         graph_id: Tensor | None = None,
+        place: Tensor | None = None,
     ) -> Tensor:
-        """Return a row per node; ``graph_id`` numbers the graphs of a data set, so that each has orders of its own."""
+        """Return a row per node.
+
+        ``graph_id`` numbers the graphs of a data set, so that each has orders of its own. ``place`` is where each node stands
+        in its graph under ``structure``, from `geco.data.StructureOrder`; without it, it is worked out from the edges alone.
+        """
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
                 raise ValueError(f"torch.export traces natural order only, got permutation={self.permutation!r}")
             return self._run(x, [edge_index] * len(self.layers))
-        g = self._graph(x, edge_index, batch, edge_weight)
+        g = self._graph(x, edge_index, batch, edge_weight, place)
         if self.permutation == "dynamic" and not self.training:
             return self._orders(x, g, graph_id, self.eval_orders).mean(0)
         return self._run(x, self._rings(g, graph_id, self.epoch if self.permutation == "dynamic" else 0))
@@ -140,14 +145,20 @@ class GECO(nn.Module):
 
     @torch.no_grad()
     def attention(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, *, layer: int = 0
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None = None,
+        *,
+        layer: int = 0,
+        place: Tensor | None = None,
     ) -> SurrogateAttention:
         """Return a layer's surrogate attention on one graph; ``.top(i)`` names the nodes that act most on node i.
 
         Under ``dynamic`` this is the first of the orders that evaluation averages over. Puts the model into evaluation mode.
         """
         self.eval()
-        g = self._graph(x, edge_index, None, edge_weight)
+        g = self._graph(x, edge_index, None, edge_weight, place)
         graphs = self._rings(g, None, -1 if self.permutation == "dynamic" else 0)
         chosen = self.layers[layer]
         assert isinstance(chosen, GECOLayer)
@@ -157,12 +168,15 @@ class GECO(nn.Module):
         return chosen.conv.attention(h, graphs[layer])
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def _graph(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None) -> Graph:
+    def _graph(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None, place: Tensor | None = None
+    ) -> Graph:
         layer, width = self.layers[0], self.encoder.in_channels
         assert isinstance(layer, GECOLayer)
         check_features(x, width if width > 0 else None)
         hidden = torch.zeros(len(x), 1, dtype=x.dtype, device=x.device).expand(-1, layer.conv.channels)  # x may be sparse
-        return layer.conv.graph(hidden, edge_index, batch, edge_weight)  # type: ignore[no-any-return]
+        g: Graph = layer.conv.graph(hidden, edge_index, batch, edge_weight)
+        return replace(g, rings=placed(g.rings, edge_index, batch, place)) if self.permutation == "structure" else g
 
     def _orders(self, x: Tensor, g: Graph, graph_id: Tensor | None, count: int) -> Tensor:
         # Epochs count up from 0, so negative numbers are orders that training never sees.
@@ -171,7 +185,7 @@ class GECO(nn.Module):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _rings(self, g: Graph, graph_id: Tensor | None, epoch: int, shuffle: bool = False) -> list[Graph]:
         """Return each layer's graph in that layer's node order."""
-        if self.permutation == "natural" and not shuffle:
+        if self.permutation in ("natural", "structure") and not shuffle:
             return [g] * len(self.layers)
         if self.permutation == "dynamic":
             layers = range(len(self.layers))

@@ -131,12 +131,12 @@ class Network(nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""
         x, batch = self.embed(data), data.batch if "batch" in data else None
-        graph_id = data.graph_id if "graph_id" in data else None
+        graph_id, place = data.get("graph_id", None), data.get("place", None)
         if isinstance(self.body, GECO):
-            h = self.body(x, data.edge_index, batch, data.edge_weight if "edge_weight" in data else None, graph_id)
+            h = self.body(x, data.edge_index, batch, data.edge_weight if "edge_weight" in data else None, graph_id, place)
         elif isinstance(self.body, HybridStack):
             edges = None if self.edges is None else self.edges(data)
-            h = self.body(x, data.edge_index, batch, edges, graph_id)
+            h = self.body(x, data.edge_index, batch, edges, graph_id, place)
         else:
             h = self.body(x, data.edge_index, batch)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()

@@ -5,14 +5,15 @@ Shapes: N nodes, M edges, B graphs, C input channels, D channels.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from geco.nn.functional import dropout
 from geco.nn.hybrid import GPSLayer
-from geco.nn.permutation import shuffled
+from geco.nn.permutation import Permutation, check_permutation, shuffled
+from geco.nn.places import placed
 from geco.nn.segments import segments
 
 __all__ = ["HybridStack"]
@@ -21,21 +22,22 @@ __all__ = ["HybridStack"]
 class HybridStack(nn.Module):
     r"""A linear map to D channels, then L `GPSLayer`, edge features handed on from layer to layer.
 
-    Node orders are those of `GECO`: as they come, shuffled once, or shuffled for every epoch and layer, in evaluation averaged
-    over ``eval_orders`` of them. A mixer that does not depend on the order (attention, Performer) is best left ``natural``.
+    Node orders are those of `GECO`: as they come, shuffled once, made from the graph, or shuffled for every epoch and layer, in
+    evaluation averaged over ``eval_orders`` of them. A mixer that does not depend on the order (attention, Performer) is best
+    left ``natural``.
 
     Args:
         in_channels: C.
         channels: D.
         layers: L.
         dropout: of every layer.
-        permutation: ``natural``, ``static`` or ``dynamic``.
+        permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
         eval_orders: orders averaged in evaluation under ``dynamic``.
         seed: of the orders.
         layer: further options of `GPSLayer`.
 
     Shapes:
-        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,) to (N, D).
+        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to (N, D).
 
     Example:
         >>> stack = HybridStack(5, 8, 2, 0.1, local="gcn", mixer="geco")
@@ -50,12 +52,13 @@ class HybridStack(nn.Module):
         layers: int,
         dropout: float = 0.0,
         *,
-        permutation: Literal["natural", "static", "dynamic"] = "natural",
+        permutation: Permutation = "natural",
         eval_orders: int = 4,
         seed: int = 0,
         **layer: Any,
     ) -> None:
         super().__init__()
+        check_permutation(permutation)
         self.dropout, self.permutation, self.eval_orders, self.seed, self.epoch = dropout, permutation, eval_orders, seed, 0
         self.encoder = nn.Linear(in_channels, channels)
         self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
@@ -76,19 +79,23 @@ class HybridStack(nn.Module):
         batch: Tensor | None = None,
         edge_attr: Tensor | None = None,
         graph_id: Tensor | None = None,
+        place: Tensor | None = None,
     ) -> Tensor:
-        """Return a row per node; ``graph_id`` numbers the graphs of a data set, so that each has orders of its own."""
+        """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
         epochs = [self.epoch]
         if self.permutation == "dynamic" and not self.training:
             epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
-        runs = [self._run(x, edge_index, batch, edge_attr, graph_id, epoch) for epoch in epochs]
+        if self.permutation == "structure":
+            ordered = [placed(segments(len(x), batch, x.device), edge_index, batch, place).order] * len(self.layers)
+            return self._run(x, edge_index, batch, edge_attr, ordered)
+        runs = [self._run(x, edge_index, batch, edge_attr, self._orders(x, batch, graph_id, epoch)) for epoch in epochs]
         return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
 
     def _run(
-        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graph_id: Tensor | None, epoch: int
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, orders: list[Tensor | None]
     ) -> Tensor:
         h = dropout(self.encoder(x), self.dropout, self.training)
-        for layer, order in zip(self.layers, self._orders(x, batch, graph_id, epoch), strict=True):
+        for layer, order in zip(self.layers, orders, strict=True):
             assert isinstance(layer, GPSLayer)
             h, edges = layer.with_edges(h, edge_index, batch, edges, order)
         return h

@@ -16,6 +16,7 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.names import parse
+from geco.data.orders import StructureOrder
 from geco.errors import GecoError
 from geco.nn.baselines import PLAIN
 from geco.nn.encoders import Features
@@ -50,8 +51,11 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
 
 
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
-    """Return a data set with the encodings of a configuration."""
-    return encode(dataset, [parse(text) for text in config.data.encodings]) if config.data.encodings else dataset
+    """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
+    chosen = [parse(text) for text in config.data.encodings]
+    if config.model.permutation == "structure" and config.model.name in ("geco", "hybrid"):
+        chosen.append(StructureOrder())
+    return encode(dataset, chosen) if chosen else dataset
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:

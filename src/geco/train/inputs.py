@@ -23,6 +23,7 @@ __all__ = ["check_batches", "check_inputs", "column_names"]
 
 LARGE = 1e7  # float32 keeps seven digits: beside such a value, those of other nodes are lost in the sums over all nodes
 TOO_LARGE = 1e15  # the squares of 10^8 such values do not fit into float32
+NO_FEATURES = (*ENDS, "node/y", "node/place")
 PARTS = ("train", "valid", "test")
 
 
@@ -43,8 +44,8 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
     info = dataset.info
     _check_shapes(dataset)
     for key, array in dataset.arrays.items():
-        level, _, name = key.partition("/")
-        if level in ("node", "edge") and key not in ENDS and name != "y" and array.dtype != torch.bool and array.numel():
+        level = key.split("/")[0]
+        if level in ("node", "edge") and key not in NO_FEATURES and array.dtype != torch.bool and array.numel():
             _check_values(info, key, array.reshape(len(array), -1), names if key == "node/x" else ())
     _check_targets(info, dataset.arrays.get("node/y" if info.level == "node" else "graph/y"))
     check(with_splits(dataset, []))  # of splits more is said below

@@ -19,7 +19,7 @@ Body = Literal[
 Local = Literal["gatedgcn", "gine", "gcn", "gat", "pna", "none"]
 Mixer = Literal["geco", "attention", "performer", "hyena", "none"]
 FilterName = Literal["windows", "waves", "mean", "none", "paper"]
-Choice = Literal["natural", "static", "dynamic"]
+Choice = Literal["natural", "static", "dynamic", "structure"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ModelConfig:
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "static"
-    """Node order of GECO: as the file has it, shuffled once, or shuffled for every epoch and layer."""
+    """Node order of GECO: as the file has it, shuffled once, shuffled for every epoch and layer, or made from the graph."""
     eval_orders: int = 4
     """Orders averaged at test time under dynamic permutation."""
     heads: int = 4

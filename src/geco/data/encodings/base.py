@@ -36,6 +36,7 @@ class Encoding(BaseTransform, ABC):  # type: ignore[misc]  # PyG has no types
 
     attr_name: str | None = field(default=None, kw_only=True)
     version: ClassVar[int] = 1  # raise it when the same parameters give another result
+    ordinal: ClassVar[bool] = False  # `compute` takes node categories too and returns one whole number a node, (N,)
 
     @property
     @abstractmethod

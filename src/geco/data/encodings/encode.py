@@ -10,16 +10,18 @@ import numpy as np
 import torch
 
 from geco.console import progress
+from geco.data.assemble import compact
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings.base import Array, Encoding
-from geco.data.encodings.estimate import announce, check_memory, seconds_needed
+from geco.data.encodings.estimate import Graph, announce, check_memory, seconds_needed
 from geco.data.parallel import in_order, processors
 from geco.errors import GecoError
 from geco.store import Entry
 
 __all__ = ["encode"]
 
+Chunk = tuple[Array, Array, Array, Array | None, Array | None]
 STRUCTURE = ("ptr/node", "ptr/edge", "edge/edge_index", "edge/edge_weight")  # all that an encoding may depend on
 CHUNK = 0.3  # seconds of work in one task
 WORTHWHILE = 5.0  # seconds from which processes are started
@@ -47,16 +49,21 @@ def encode(
     """
     cache = cache or Cache()
     _check(dataset, encodings)
-    structure = replace(dataset, arrays={key: dataset.arrays[key] for key in STRUCTURE if key in dataset.arrays})
+    plain, coloured = _only(dataset, STRUCTURE), _only(dataset, (*STRUCTURE, *(["node/x"] if dataset.info.categories else [])))
     for encoding in encodings:
-        recipe = {"dataset": structure.fingerprint, "encoding": encoding.recipe()}
+        graphs = coloured if encoding.ordinal else plain
+        recipe = {"dataset": graphs.fingerprint, "encoding": encoding.recipe()}
 
-        def build(encoding: Encoding = encoding) -> Entry:
-            return Entry({"encoding": torch.from_numpy(_compute(structure, encoding, workers))}, {"name": encoding.name})
+        def build(encoding: Encoding = encoding, graphs: GraphDataset = graphs) -> Entry:
+            return Entry({"encoding": compact(torch.from_numpy(_compute(graphs, encoding, workers)))}, {"name": encoding.name})
 
         found = cache.fetch(f"{dataset.info.name}-{encoding.name}", recipe, build)
         dataset = dataset.attach(f"node/{encoding.name}", found.arrays["encoding"])
     return dataset
+
+
+def _only(dataset: GraphDataset, names: Sequence[str]) -> GraphDataset:
+    return replace(dataset, arrays={key: dataset.arrays[key] for key in names if key in dataset.arrays})
 
 
 def _check(dataset: GraphDataset, encodings: Sequence[Encoding]) -> None:
@@ -70,7 +77,7 @@ def _check(dataset: GraphDataset, encodings: Sequence[Encoding]) -> None:
 
 
 def _compute(dataset: GraphDataset, encoding: Encoding, workers: int | None) -> Array:
-    """Return the encoding of all nodes, ``(N, k)``."""
+    """Return the encoding of all nodes, ``(N, k)``, or ``(N,)`` if it is ordinal."""
     graphs = _Graphs(dataset)
     nodes, edges = graphs.node.diff().numpy(), graphs.edge.diff().numpy()
     seconds = seconds_needed(encoding, nodes, edges, graphs.one)
@@ -81,7 +88,8 @@ def _compute(dataset: GraphDataset, encoding: Encoding, workers: int | None) -> 
     work = np.array([encoding.work(int(n), int(m)) for n, m in zip(nodes, edges, strict=True)])
     bounds = _cut(work, max(1, round(seconds / CHUNK)), 4 * workers)
     tasks = [(encoding, *graphs.chunk(begin, end)) for begin, end in pairwise(bounds)]
-    out = np.empty((dataset.num_nodes, encoding.width), np.float32)
+    nodes_in_all = dataset.num_nodes
+    out: Array = np.empty(nodes_in_all, np.int64) if encoding.ordinal else np.empty((nodes_in_all, encoding.width), np.float32)
     row = 0
     results = (array for chunk in in_order(encode_chunk, tasks, workers) for array in chunk)
     for array in progress(results, encoding.name, len(dataset), "graphs"):
@@ -98,28 +106,31 @@ class _Graphs:
         self.ends = dataset.arrays["edge/edge_index"].numpy()
         weight = dataset.arrays.get("edge/edge_weight")
         self.weight = None if weight is None else weight.reshape(-1).numpy()
+        self.colours = dataset.arrays["node/x"].numpy() if "node/x" in dataset.arrays else None
 
-    def chunk(self, begin: int, end: int) -> tuple[Array, Array, Array, Array | None]:
-        """Return sizes, edge counts, edges and weights of some graphs."""
+    def chunk(self, begin: int, end: int) -> Chunk:
+        """Return sizes, edge counts, edges, weights and colours of some graphs."""
         low, high = int(self.edge[begin]), int(self.edge[end])
         nodes, edges = (ptr[begin : end + 1].diff().numpy() for ptr in (self.node, self.edge))
-        return nodes, edges, self.ends[:, low:high], None if self.weight is None else self.weight[low:high]
+        colours = None if self.colours is None else self.colours[int(self.node[begin]) : int(self.node[end])]
+        return nodes, edges, self.ends[:, low:high], None if self.weight is None else self.weight[low:high], colours
 
-    def one(self, index: int) -> tuple[Array, int, Array | None]:
+    def one(self, index: int) -> Graph:
         """Return the arguments of an encoding of one graph."""
-        nodes, _, ends, weight = self.chunk(index, index + 1)
-        return ends, int(nodes[0]), weight
+        return next(_each(*self.chunk(index, index + 1)))
 
 
-def encode_chunk(encoding: Encoding, nodes: Array, edges: Array, ends: Array, weight: Array | None) -> list[Array]:
+def encode_chunk(encoding: Encoding, *chunk: *Chunk) -> list[Array]:
     """Return the encodings of some graphs; runs in a worker."""
-    return list(_encode_each(encoding, nodes, edges, ends, weight))
+    return [encoding.compute(*graph) for graph in _each(*chunk)]
 
 
-def _encode_each(encoding: Encoding, nodes: Array, edges: Array, ends: Array, weight: Array | None) -> Iterator[Array]:
-    stop = edges.cumsum()
-    for count, begin, end in zip(nodes, stop - edges, stop, strict=True):
-        yield encoding.compute(ends[:, begin:end], int(count), None if weight is None else weight[begin:end])
+def _each(nodes: Array, edges: Array, ends: Array, weight: Array | None, colours: Array | None) -> Iterator[Graph]:
+    """Yield the arguments of an encoding of each graph."""
+    last, stop = nodes.cumsum(), edges.cumsum()
+    for count, high, begin, end in zip(nodes, last, stop - edges, stop, strict=True):
+        own = () if colours is None else (colours[high - count : high],)
+        yield ends[:, begin:end], int(count), None if weight is None else weight[begin:end], *own
 
 
 def _cut(work: Array, pieces: int, least: int) -> list[int]:

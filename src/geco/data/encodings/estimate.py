@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,7 +16,7 @@ from geco.console import say
 from geco.data.encodings.base import Array, Encoding
 from geco.errors import ResourceError
 
-__all__ = ["announce", "available_memory", "check_memory", "seconds_needed"]
+__all__ = ["Graph", "announce", "available_memory", "check_memory", "seconds_needed"]
 
 SAMPLES = 9  # graphs measured
 RATE = 5e8  # multiply-adds a second where too few graphs are there to measure
@@ -23,7 +24,7 @@ LONG = 10.0  # seconds from which the estimate is said
 QUICK = 1e8  # multiply-adds that need no estimate
 
 
-Graph = tuple[Array, int, Array | None]  # the arguments of an encoding of one graph
+Graph = tuple[Any, ...]  # the arguments of an encoding of one graph: edges, N, weights, and colours if it takes any
 
 
 def seconds_needed(encoding: Encoding, nodes: Array, edges: Array, graph: Callable[[int], Graph]) -> float:

@@ -1,0 +1,54 @@
+"""What was worked out from a graph's edges, kept as long as the tensor they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+__all__ = ["Remembered"]
+
+T = TypeVar("T")
+MOST_PER_GRAPH = 4  # results remembered for one edge_index: a few norms or weights, not one per training step
+
+
+class Remembered(Generic[T]):
+    """Results by edge_index; an entry lives as long as the tensor it belongs to.
+
+    Example:
+        >>> import torch
+        >>> known, edges = Remembered[object](), torch.tensor([[0], [1]])
+        >>> known.get(edges, None, "a", object) is known.get(edges, None, "a", object)
+        True
+        >>> del edges
+        >>> len(known)
+        0
+    """
+
+    def __init__(self) -> None:
+        self._entries = WeakTensorKeyDictionary()
+
+    def __len__(self) -> int:
+        """Return the number of graphs known."""
+        return len(self._entries)
+
+    def get(self, edge_index: Tensor, beside: Tensor | None, key: object, build: Callable[[], T]) -> T:
+        """Return the result for these tensors, unchanged since, and this key, or build it.
+
+        Args:
+            edge_index: the edges.
+            beside: another tensor that the result depends on, such as weights.
+            key: what else it depends on.
+            build: makes it.
+        """
+        # In-place changes count up a tensor's version, so a stale entry is never found.
+        other = None if beside is None else (id(beside), beside._version)
+        found: dict[object, tuple[Tensor | None, T]] = self._entries.setdefault(edge_index, {})
+        where = (edge_index._version, other, key)
+        if where not in found:
+            if len(found) == MOST_PER_GRAPH:
+                found.clear()
+            found[where] = (beside, build())  # the other tensor's id stays taken
+        return found[where][1]
