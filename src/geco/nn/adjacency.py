@@ -50,7 +50,13 @@ MOST_PER_GRAPH = 4  # adjacencies remembered for one edge_index: a few norms or 
 _known = WeakTensorKeyDictionary()  # edge_index -> its adjacencies; an entry lives as long as the tensor it belongs to
 
 
-def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, norm: Norm = "sym") -> Adjacency:
+def adjacency(
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None = None,
+    norm: Norm = "sym",
+    dtype: torch.dtype = torch.float32,
+) -> Adjacency:
     r"""Check a graph's edges and return its :math:`\hat A`; the same tensors give the same object back.
 
     ``sym`` is :math:`D^{-1/2} A D^{-1/2}`, ``row`` is :math:`D^{-1} A`, ``none`` is A itself, with D the row sums of A
@@ -62,6 +68,7 @@ def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = N
         num_nodes: N.
         edge_weight: ``(M,)`` or None for ones.
         norm: ``sym``, ``row`` or ``none``.
+        dtype: of what it is multiplied with; values are at least as exact, so that float64 loses nothing.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -72,29 +79,40 @@ def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = N
     """
     if norm not in get_args(Norm):
         raise ValueError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}")
+    dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
     if edge_weight is not None and edge_weight.requires_grad:
-        return _build(edge_index, num_nodes, edge_weight, norm)
+        return _build(edge_index, num_nodes, edge_weight, norm, dtype)
     # In-place changes count up a tensor's version, so a stale entry is never found.
     weight = None if edge_weight is None else (id(edge_weight), edge_weight._version)
-    key = (edge_index._version, num_nodes, norm, weight)
+    key = (edge_index._version, num_nodes, norm, weight, dtype)
     entries: dict[object, tuple[Tensor | None, Adjacency]] = _known.setdefault(edge_index, {})
     if key not in entries:
         if len(entries) == MOST_PER_GRAPH:
             entries.clear()
-        entries[key] = (edge_weight, _build(edge_index, num_nodes, edge_weight, norm))  # the weight's id stays taken
+        entries[key] = (edge_weight, _build(edge_index, num_nodes, edge_weight, norm, dtype))  # the weight's id stays taken
     return entries[key][1]
 
 
-def traced_adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
+def traced_adjacency(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype = torch.float32
+) -> Adjacency:
     """Return the adjacency in operators that `torch.export` can trace: no checks, no memory of earlier calls."""
     source, target = edge_index[0], edge_index[1]
-    weight = torch.ones_like(source, dtype=torch.get_default_dtype()) if edge_weight is None else edge_weight
+    dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
+    weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
     return Adjacency(source, target, _normalise(source, target, weight, num_nodes, norm))
 
 
-def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
+def _given(edge_index: Tensor, edge_weight: Tensor | None) -> torch.dtype:
+    """Return the precision of the weights as they come: beside the edges, in a sparse matrix, or ones."""
+    if edge_weight is not None:
+        return edge_weight.dtype
+    return torch.get_default_dtype() if edge_index.layout == torch.strided else edge_index.dtype
+
+
+def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype) -> Adjacency:
     source, target, weight = _edges(edge_index, num_nodes, edge_weight)
-    value = _normalise(source, target, weight, num_nodes, norm)
+    value = _normalise(source, target, weight.to(dtype), num_nodes, norm)
     if value.requires_grad:
         return Adjacency(source, target, value)
     index = torch.int32 if max(num_nodes, source.numel()) < 2**31 else torch.int64
