@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch_geometric import EdgeIndex
 
-from geco.nn.adjacency import _known, adjacency
+from geco.nn.adjacency import Norm, _known, adjacency, traced_adjacency
+from geco.nn.blocks import LocalPropagation
 from geco.nn.reference import normalised_adjacency
 from tests.conftest import random_edges, relative_error
 
@@ -18,16 +19,30 @@ EDGES = torch.tensor([[0, 1, 1, 2, 2, 2], [1, 0, 2, 1, 1, 2]])  # a repeat and a
 
 
 @pytest.mark.parametrize("norm", ["sym", "row", "none"])
-@given(n=st.integers(1, 30), degree=st.integers(0, 5), weighted=st.booleans())
-def test_equals_the_dense_matrix(norm: str, n: int, degree: int, weighted: bool) -> None:
+@given(n=st.integers(1, 30), degree=st.integers(0, 5), weights=st.sampled_from([None, torch.float32, torch.float64]))
+def test_equals_the_dense_matrix(norm: Norm, n: int, degree: int, weights: torch.dtype | None) -> None:
     edges = random_edges(n, degree, seed=n)
-    weight = torch.rand(edges.shape[1], dtype=torch.float64) if weighted else None
-    dense = normalised_adjacency(edges, n, weight, norm)
+    weight = None if weights is None else torch.rand(edges.shape[1], dtype=weights)
+    dense = normalised_adjacency(edges, n, None if weight is None else weight.double(), norm)
     x = torch.randn(n, 3, dtype=torch.float64, requires_grad=True)
-    y = adjacency(edges, n, weight, norm) @ x
+    y = adjacency(edges, n, weight, norm, x.dtype) @ x
     g = torch.randn_like(y)
-    assert relative_error(y, dense @ x) < 1e-6  # without weights values are float32
-    assert relative_error(torch.autograd.grad(y, x, g)[0], dense.t() @ g) < 1e-6
+    assert relative_error(y, dense @ x) < 1e-12
+    assert relative_error(torch.autograd.grad(y, x, g)[0], dense.t() @ g) < 1e-12
+
+
+def test_values_are_as_exact_as_what_they_meet() -> None:
+    edges = EDGES.clone()
+    single, double = adjacency(edges, 4), adjacency(edges, 4, dtype=torch.float64)
+    assert (single.value.dtype, double.value.dtype) == (torch.float32, torch.float64)
+    assert adjacency(edges, 4, dtype=torch.bfloat16) is single  # half precision is computed in float32
+    assert adjacency(edges, 4, dtype=torch.float64) is double
+    sparse = torch.eye(4).to_sparse()
+    assert adjacency(sparse, 4, dtype=torch.float64).value.dtype == torch.float64
+    x = torch.randn(4, 3, dtype=torch.float64)
+    exact = torch.cat([x, normalised_adjacency(EDGES, 4) @ x], 1)
+    assert relative_error(LocalPropagation()(x, EDGES), exact) < 1e-12
+    assert relative_error(traced_adjacency(EDGES, 4, None, "sym", x.dtype) @ x, exact[:, 3:]) < 1e-12
 
 
 def test_isolated_nodes_get_zero_and_finite_gradients() -> None:

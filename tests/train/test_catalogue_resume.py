@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def smallest(model: str) -> Config:
     return Config(
         DataConfig("ring-copy", batch_size=8, group_by_size=True),
         ModelConfig(name=model, hidden=4, layers=1, order=1, dropout=0.2),  # type: ignore[arg-type]
-        train=TrainConfig(epochs=3, threads=1),
+        train=TrainConfig(epochs=3, threads=1, statistics=0),  # they are from before statistics were made anew
     )
 
 
@@ -145,6 +146,13 @@ def test_d7_run_of_this_format(tmp_path: Path) -> None:
     found = trainer.fit()
     assert found.pop("metric") == expected["result"].pop("metric")
     assert found == pytest.approx(expected["result"], rel=1e-3)
+
+
+def test_d7_run_with_running_statistics(tmp_path: Path) -> None:
+    """D7: a run from before statistics were made for the weights does not change how it is judged half way, silently."""
+    config = replace(smallest("gcn"), train=TrainConfig(epochs=3, threads=1))
+    with pytest.raises(CheckpointError, match=r"train\.statistics: 0 there, 16 now.*give the same settings"):
+        Trainer(config, rings(), kept("gcn", tmp_path), resume=True)
 
 
 @pytest.mark.parametrize("what", ["last", "best"])

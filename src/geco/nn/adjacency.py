@@ -49,7 +49,13 @@ class Adjacency:
 _known = Remembered[Adjacency]()
 
 
-def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, norm: Norm = "sym") -> Adjacency:
+def adjacency(
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None = None,
+    norm: Norm = "sym",
+    dtype: torch.dtype = torch.float32,
+) -> Adjacency:
     r"""Check a graph's edges and return its :math:`\hat A`; the same tensors give the same object back.
 
     ``sym`` is :math:`D^{-1/2} A D^{-1/2}`, ``row`` is :math:`D^{-1} A`, ``none`` is A itself, with D the row sums of A
@@ -61,6 +67,7 @@ def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = N
         num_nodes: N.
         edge_weight: ``(M,)`` or None for ones.
         norm: ``sym``, ``row`` or ``none``.
+        dtype: of what it is multiplied with; values are at least as exact, so that float64 loses nothing.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -71,21 +78,33 @@ def adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = N
     """
     if norm not in get_args(Norm):
         raise ValueError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}")
+    dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
     if edge_weight is not None and edge_weight.requires_grad:
-        return _build(edge_index, num_nodes, edge_weight, norm)
-    return _known.get(edge_index, edge_weight, (num_nodes, norm), lambda: _build(edge_index, num_nodes, edge_weight, norm))
+        return _build(edge_index, num_nodes, edge_weight, norm, dtype)
+    key = (num_nodes, norm, dtype)
+    return _known.get(edge_index, edge_weight, key, lambda: _build(edge_index, num_nodes, edge_weight, norm, dtype))
 
 
-def traced_adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
+def traced_adjacency(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype = torch.float32
+) -> Adjacency:
     """Return the adjacency in operators that `torch.export` can trace: no checks, no memory of earlier calls."""
     source, target = edge_index[0], edge_index[1]
-    weight = torch.ones_like(source, dtype=torch.get_default_dtype()) if edge_weight is None else edge_weight
+    dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
+    weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
     return Adjacency(source, target, _normalise(source, target, weight, num_nodes, norm))
 
 
-def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm) -> Adjacency:
+def _given(edge_index: Tensor, edge_weight: Tensor | None) -> torch.dtype:
+    """Return the precision of the weights as they come: beside the edges, in a sparse matrix, or ones."""
+    if edge_weight is not None:
+        return edge_weight.dtype
+    return torch.get_default_dtype() if edge_index.layout == torch.strided else edge_index.dtype
+
+
+def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype) -> Adjacency:
     source, target, weight = endpoints(edge_index, num_nodes, edge_weight)
-    value = _normalise(source, target, weight, num_nodes, norm)
+    value = _normalise(source, target, weight.to(dtype), num_nodes, norm)
     if value.requires_grad:
         return Adjacency(source, target, value)
     index = torch.int32 if max(num_nodes, source.numel()) < 2**31 else torch.int64

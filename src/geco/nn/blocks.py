@@ -84,7 +84,7 @@ class LocalPropagation(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return ``[X, A X]``."""
         check_features(x)
-        return torch.cat([x, self.neighbours(x, adjacency(edge_index, len(x), edge_weight, self.adjacency_norm))], 1)
+        return torch.cat([x, self.neighbours(x, adjacency(edge_index, len(x), edge_weight, self.adjacency_norm, x.dtype))], 1)
 
     def neighbours(self, x: Tensor, adj: Adjacency) -> Tensor:
         """Return the propagated half, ``(N, C)``; half precision is computed in float32."""

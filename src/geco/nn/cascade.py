@@ -109,7 +109,7 @@ class Cascade(nn.Module):
 
     def _nearby(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_attr: Tensor | None, order: Any) -> Tensor:
         if isinstance(self.local, LocalPropagation):
-            return self.local.neighbours(x, adjacency(edge_index, len(x), None, self.local.adjacency_norm))
+            return self.local.neighbours(x, adjacency(edge_index, len(x), None, self.local.adjacency_norm, x.dtype))
         assert self.local is not None
         out: Tensor = call(self.local, x, edge_index=edge_index, batch=batch, edge_attr=edge_attr, order=order)
         return out

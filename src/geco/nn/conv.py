@@ -135,7 +135,7 @@ class GECOConv(nn.Module):
 
     def _export(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None) -> Tensor:
         """Trace plain operators: one graph, its edges as they come, no checks."""
-        adj = traced_adjacency(edge_index, x.shape[0], edge_weight, self.local.adjacency_norm)
+        adj = traced_adjacency(edge_index, x.shape[0], edge_weight, self.local.adjacency_norm, x.dtype)
         return self.context.mix([x, self.local.neighbours(x, adj)], None, self.norm)
 
     @torch.no_grad()

@@ -33,7 +33,7 @@ def graph(x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tens
         raise ValueError(f"edge_index is on {edge_index.device}, x on {x.device}; move both to one device")
     check_features(x)
     rings = segments(len(x), batch, x.device)
-    return Graph(adjacency(edge_index, len(x), edge_weight, norm), rings)
+    return Graph(adjacency(edge_index, len(x), edge_weight, norm, x.dtype), rings)
 
 
 def check_features(x: Tensor, channels: int | None = None) -> None:

@@ -35,6 +35,10 @@ class Batches(Protocol):
         """Yield the epoch's batches from the given one on, with the mask of the nodes that count, if not all do."""
         ...
 
+    def sample(self, epoch: int, count: int) -> Iterator[Data]:
+        """Yield up to ``count`` training batches of an epoch, whatever else is being read."""
+        ...
+
     def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return outputs and targets of parts of the split, without gradients."""
         ...
@@ -58,6 +62,10 @@ class OneGraph:
         """Yield the graph once."""
         if start == 0:
             yield self.data, self.masks["train"]
+
+    def sample(self, epoch: int, count: int) -> Iterator[Data]:
+        """Yield the graph once."""
+        yield from [self.data][:count]
 
     @torch.no_grad()
     def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
@@ -86,6 +94,12 @@ class ManyGraphs:
         """Yield the epoch's batches."""
         for batch in self.loaders["train"].epoch(epoch, start):
             yield batch.to(self.device), None
+
+    def sample(self, epoch: int, count: int) -> Iterator[Data]:
+        """Yield the epoch's first batches, made here: the processes of `train` are left to it."""
+        train = self.loaders["train"]
+        for graphs in train.batches(epoch)[:count]:
+            yield train.dataset.batch(graphs).to(self.device)
 
     def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what a pass over each part gives."""

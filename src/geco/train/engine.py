@@ -29,6 +29,7 @@ from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.runlog import RunFolder
+from geco.train.statistics import renew
 from geco.train.tasks import disagreement, loss, score
 
 __all__ = ["Group", "Trainer"]
@@ -180,14 +181,26 @@ class Trainer:
 
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
         train = self.config.train
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=train.amp == "bf16"):
+        with self._precision():
             outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
         found = [loss(output, data, mask, self.info, self.model.head, train.class_weights) for output in outputs]
         value = torch.stack(found).mean()
         return value + train.consistency * disagreement(outputs) if train.consistency else value
 
+    def _precision(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.train.amp == "bf16")
+
+    def renew(self) -> None:
+        """Make BatchNorm's statistics for the weights of now, by a pure function of (configuration, weights, epoch)."""
+        epoch, count = self.state.epoch, self.config.train.statistics
+        if count:
+            passes = enumerate(self.batches.sample(epoch, count))
+            with self._precision():
+                renew(self.evaluated, ((seed_of(self.config.seed, epoch, number, 1), data) for number, data in passes))
+
     def score(self, parts: tuple[str, ...]) -> dict[str, float]:
-        """Return the score of parts of the split."""
+        """Return the score of parts of the split, with statistics of the weights of now."""
+        self.renew()
         self.evaluated.eval()
         outputs = self.batches.outputs(self.evaluated, parts)
         for part, (found, _) in outputs.items():

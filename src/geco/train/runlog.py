@@ -13,13 +13,14 @@ from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
 from geco.store import sweep
-from geco.train.config import Config, read_toml, to_toml
+from geco.train.config import Config, TrainConfig, read_toml, to_toml
 
 __all__ = ["RunFolder"]
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
 # of threads rounds differently; the rest changes no bit of what a step does.
 RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
+BEFORE = Config(train=TrainConfig(statistics=0))  # what runs did whose file does not say it
 FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
 
@@ -61,7 +62,7 @@ class RunFolder:
 
     def _stored(self) -> dict[str, Any]:
         try:
-            return read_toml(self.path / "config.toml").to_json()
+            return read_toml(self.path / "config.toml", BEFORE).to_json()
         except GecoError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 

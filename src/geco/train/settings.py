@@ -186,6 +186,8 @@ class TrainConfig:
     """Weigh the classes of a batch in the loss by how rare they are, as on superpixels."""
     consistency: float = 0.0
     """Weight in the loss of how far two passes with different dropout disagree, for few labels; 0 is one pass."""
+    statistics: int = 16
+    """Training batches, an epoch at most, that BatchNorm's statistics are made of at each validation; 0 keeps running ones."""
     tensorboard: bool = False
     """Write TensorBoard's files too."""
     amp: Literal["off", "bf16"] = "off"
@@ -199,7 +201,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Check ranges."""
-        _least("train", self, epochs=1, patience=0, eval_every=1, save_every=1, keep=2, threads=0)
+        _least("train", self, epochs=1, patience=0, eval_every=1, save_every=1, keep=2, statistics=0, threads=0)
         if not 0 <= self.consistency <= 1e30:
             raise GecoError(f"--train.consistency must be a finite number 0 or more, got {self.consistency}")
 
