@@ -6,6 +6,7 @@ from geco.nn.conv import GECOConv, GECOLayer
 from geco.nn.filters import ImplicitFilter
 from geco.nn.hybrid import GPSLayer
 from geco.nn.model import GECO
+from geco.nn.paper_filter import PaperFilter
 
 __all__ = [
     "GECO",
@@ -16,5 +17,6 @@ __all__ = [
     "GlobalContext",
     "ImplicitFilter",
     "LocalPropagation",
+    "PaperFilter",
     "SurrogateAttention",
 ]

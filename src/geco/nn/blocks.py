@@ -15,19 +15,23 @@ from torch_geometric.utils import softmax
 
 from geco.nn import reference
 from geco.nn.adjacency import Adjacency, Norm, adjacency
-from geco.nn.filters import ImplicitFilter
+from geco.nn.filters import Filter, ImplicitFilter
 from geco.nn.fourier import FourierRings
 from geco.nn.functional import dropout, fast_length
 from geco.nn.fused import FoldedNorm, Plan, fused_global_context, track
 from geco.nn.graph import check_features
+from geco.nn.paper_filter import PaperFilter
+from geco.nn.resolve import build, check_name
 from geco.nn.segments import Segments, segments
 from geco.nn.smooth import SmoothRing, harmonic_limit
 from geco.nn.waves import LONGEST, MOST_HARMONICS, WaveRings
 
-__all__ = ["FeedForward", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
+__all__ = ["FILTERS", "FeedForward", "FilterName", "GlobalContext", "LocalPropagation", "Memory", "Ring"]
 
 Ring = Literal["exact", "fast"]
 Memory = Literal["auto", "keep", "lean"]
+FilterName = Literal["waves", "paper"]
+FILTERS: dict[str, type[Filter]] = {"waves": ImplicitFilter, "paper": PaperFilter}
 KEPT_BYTES = 32 * 2**20  # gates of one layer that "auto" holds for backward; more than that is recomputed
 
 
@@ -103,16 +107,18 @@ class GlobalContext(nn.Module):
 
     The paper does not say how the block starts. Here gates and value start at one and each filter's sum at one (bias 1
     on the inner gates and the value, 0 on the last gate): the block first passes the last gate's local signal and
-    learns how to modulate it. See docs/design-notes.md for what that gains.
+    learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start plainly,
+    as any `torch.nn.Linear` does.
 
     Args:
         in_channels: C.
         channels: D.
         order: K >= 1.
+        filter: ``waves`` (`ImplicitFilter`) or ``paper`` (`PaperFilter`, the paper as it is written, plain start included).
         ring: ``exact``, or ``fast``: each graph on a ring of the next fast length with zeros at the extra places.
         memory: what is held for backward: inputs only (``lean``), the gates too (``keep``), or as their size allows.
         out_proj: a linear map of the result, which Algorithm 1 does not have.
-        filter_kwargs: options of `ImplicitFilter`.
+        filter_kwargs: options of the filter.
 
     Shapes:
         ``h`` (N, C), ``batch`` (N,) to (N, D).
@@ -128,6 +134,7 @@ class GlobalContext(nn.Module):
         channels: int,
         order: int = 2,
         *,
+        filter: FilterName = "waves",
         ring: Ring = "exact",
         memory: Memory = "auto",
         out_proj: bool = False,
@@ -136,21 +143,23 @@ class GlobalContext(nn.Module):
         super().__init__()
         if order < 1:
             raise ValueError(f"order (K) must be at least 1, got {order}")
+        check_name("filter", filter, FILTERS)
         if ring not in get_args(Ring):
             raise ValueError(f"ring must be one of {', '.join(get_args(Ring))}, got {ring!r}")
         if memory not in get_args(Memory):
             raise ValueError(f"memory must be one of {', '.join(get_args(Memory))}, got {memory!r}")
         self.in_channels, self.channels, self.order, self.ring, self.memory = in_channels, channels, order, ring, memory
         self.projection = nn.Linear(in_channels, (order + 1) * channels)
-        self.filter = ImplicitFilter(order, channels, **(filter_kwargs or {}))
+        self.filter = build(filter, FILTERS[filter], order, channels, options=filter_kwargs or {})
         self.out_proj = nn.Linear(channels, channels) if out_proj else nn.Identity()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, with gates and value near one."""
+        """Draw all weights anew, with gates and value near one, but for the paper's filter."""
         self.projection.reset_parameters()
-        with torch.no_grad():
-            self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
+        if not isinstance(self.filter, PaperFilter):
+            with torch.no_grad():
+                self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
         self.filter.reset_parameters()
         if isinstance(self.out_proj, nn.Linear):
             self.out_proj.reset_parameters()

@@ -14,7 +14,7 @@ from torch_geometric.nn.resolver import normalization_resolver
 
 from geco.nn.adjacency import Norm, traced_adjacency
 from geco.nn.attention import SurrogateAttention
-from geco.nn.blocks import FeedForward, GlobalContext, LocalPropagation, Memory, Ring
+from geco.nn.blocks import FeedForward, FilterName, GlobalContext, LocalPropagation, Memory, Ring
 from geco.nn.functional import dropout
 from geco.nn.graph import Graph, check_features, graph
 from geco.nn.permutation import arranged
@@ -33,10 +33,11 @@ class GECOConv(nn.Module):
         channels: D, or -1 to read it off the first input (then run one forward pass before making the optimiser).
         order: K, the number of convolutions.
         norm: :math:`\hat A`, as in `LocalPropagation`.
+        filter: as in `GlobalContext`.
         ring: as in `GlobalContext`.
         memory: as in `GlobalContext`.
         out_proj: as in `GlobalContext`.
-        filter_kwargs: options of `ImplicitFilter`.
+        filter_kwargs: options of the filter.
 
     Shapes:
         ``x`` (N, D), ``edge_index`` (2, M), torch sparse (N, N) or ``EdgeIndex``, ``batch`` (N,), ``edge_weight`` (M,),
@@ -59,6 +60,7 @@ class GECOConv(nn.Module):
         order: int = 2,
         norm: Norm | Literal["attention"] = "sym",
         *,
+        filter: FilterName = "waves",
         ring: Ring = "exact",
         memory: Memory = "auto",
         out_proj: bool = False,
@@ -68,7 +70,9 @@ class GECOConv(nn.Module):
         if channels != -1 and channels < 1:
             raise ValueError(f"channels must be at least 1, or -1 to read it off the first input; got {channels}")
         self.channels, self.order, self.adjacency = channels, order, norm
-        self._options = {"ring": ring, "memory": memory, "out_proj": out_proj, "filter_kwargs": filter_kwargs}
+        self._options = {
+            "filter": filter, "ring": ring, "memory": memory, "out_proj": out_proj, "filter_kwargs": filter_kwargs
+        }  # fmt: skip
         self._build(max(channels, 1))  # also with -1, so that wrong options are refused here
         if channels == -1:
             del self.local, self.norm, self.context

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar, get_args
 import torch
 from torch import Tensor, nn
 
-__all__ = ["ImplicitFilter", "Position"]
+__all__ = ["Filter", "ImplicitFilter", "Position", "places_of"]
 
 Position = Literal["ring", "absolute"]
 T = TypeVar("T")
@@ -24,7 +24,57 @@ TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the r
 MOST_CACHED = 8
 
 
-class ImplicitFilter(nn.Module):
+class Filter(nn.Module):
+    """What all filters of the global context block share: K filters for each of D channels, on rings of any size.
+
+    Args:
+        order: K.
+        channels: D.
+        sizes: further numbers that must be at least 1, by name.
+    """
+
+    def __init__(self, order: int, channels: int, **sizes: int) -> None:
+        super().__init__()
+        for name, value in {"order": order, "channels": channels, **sizes}.items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        self.order, self.channels = order, channels
+        self._cache: dict[object, tuple[object, object]] = {}
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget cached spectra."""
+        raise NotImplementedError
+
+    def forward(self, num_nodes: int) -> Tensor:
+        """Return the filters at every place of a ring, ``(K, D, N)``."""
+        raise NotImplementedError
+
+    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the filters of several rings as a product: mix ``(K, D, R)`` and features ``(R, sum of sizes)``.
+
+        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
+        the R features replaces one of the K * D filters.
+        """
+        raise NotImplementedError
+
+    def harmonics_of(self, limit: int) -> Tensor | None:
+        """Return the filters' Fourier coefficients ``(K, B, D)``, complex, if they end within ``limit`` harmonics."""
+        raise NotImplementedError
+
+    def cached(self, key: object, build: Callable[[], T]) -> T:
+        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
+        if torch.is_grad_enabled():
+            return build()
+        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
+        found = self._cache.get(key)
+        if found is None or found[0] != state:
+            if len(self._cache) == MOST_CACHED:
+                self._cache.clear()
+            found = self._cache[key] = (state, build())
+        return found[1]  # type: ignore[return-value]
+
+
+class ImplicitFilter(Filter):
     r"""Filters :math:`F_i(t) = \frac{1}{N}\big(1 + A_i\,\phi(t/N)\big)` with :math:`\phi` an FFN of sine activations.
 
     :math:`\phi` sees the ring's Fourier features :math:`\cos 2\pi k t/N, \sin 2\pi k t/N` for k = 1 to ``harmonics``, so
@@ -57,25 +107,15 @@ class ImplicitFilter(nn.Module):
         frequency: float = 1.0,
         position: Position = "ring",
     ) -> None:
-        super().__init__()
-        for name, value in (
-            ("order", order),
-            ("channels", channels),
-            ("harmonics", harmonics),
-            ("width", width),
-            ("depth", depth),
-        ):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        super().__init__(order, channels, harmonics=harmonics, width=width, depth=depth)
         if position not in get_args(Position):
             raise ValueError(f"position must be one of {', '.join(get_args(Position))}, got {position!r}")
-        self.order, self.channels, self.harmonics, self.position = order, channels, harmonics, position
+        self.harmonics, self.position = harmonics, position
         self.width, self.depth, self.frequency = width, depth, frequency
         widths = [2 * harmonics, *[width] * depth]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.frequencies = nn.Parameter(torch.empty(depth, width))
         self.mix = nn.Linear(width, order * channels, bias=False)
-        self._cache: dict[object, tuple[object, object]] = {}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -93,16 +133,9 @@ class ImplicitFilter(nn.Module):
         return filters.view(self.order, self.channels, -1)  # type: ignore[no-any-return]
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the filters of several rings as a product: mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``.
-
-        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
-        the R + 1 features replaces one of the K * D filters.
-        """
-        size = torch.tensor(sizes, device=self.mix.weight.device)
-        ring = torch.repeat_interleave(torch.arange(len(sizes), device=size.device), size)
-        place = torch.arange(ring.numel(), device=size.device) - (size.cumsum(0) - size)[ring]
-        around = size[ring].unsqueeze(1)  # (P, 1)
-        hidden = self._hidden(self._features(place.unsqueeze(1), around))  # (P, R)
+        """Return mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``: the constant is a feature of its own."""
+        place, around = places_of(sizes, self.mix.weight.device)
+        hidden = self._hidden(self._features(place, around))  # (P, R)
         phi = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1) / around
         mix = self.mix.weight.view(self.order, self.channels, -1)
         return torch.cat([mix, mix.new_ones(self.order, self.channels, 1)], 2), phi.t()
@@ -167,21 +200,22 @@ class ImplicitFilter(nn.Module):
             features = _waves_at(place / wavelength)
         return features.to(self.mix.weight.dtype)
 
-    def cached(self, key: object, build: Callable[[], T]) -> T:
-        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
-        if torch.is_grad_enabled():
-            return build()
-        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
-        found = self._cache.get(key)
-        if found is None or found[0] != state:
-            if len(self._cache) == MOST_CACHED:
-                self._cache.clear()
-            found = self._cache[key] = (state, build())
-        return found[1]  # type: ignore[return-value]
-
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""
         return f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}, position={self.position}"
+
+
+def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the places of rings one after the other and the size of each place's ring, ``(P, 1)`` both.
+
+    Example:
+        >>> [t.flatten().tolist() for t in places_of([2, 3], torch.device("cpu"))]
+        [[0, 1, 0, 1, 2], [2, 2, 3, 3, 3]]
+    """
+    size = torch.tensor(sizes, device=device)
+    ring = torch.repeat_interleave(torch.arange(len(sizes), device=device), size)
+    place = torch.arange(ring.numel(), device=device) - (size.cumsum(0) - size)[ring]
+    return place.unsqueeze(1), size[ring].unsqueeze(1)
 
 
 def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:

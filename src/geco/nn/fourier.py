@@ -20,10 +20,12 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import fast_length, ring_length
+from geco.nn.products import mixed, project, room_for, unmix, unproject
 
 __all__ = ["FourierRings"]
 
-CHUNK = 2**21  # numbers in one chunk of one projection: about what a cache holds
+BLOCK = 2**24  # numbers of gates and value that are laid out at once
+CHUNK = 2**21  # numbers of one projection that are transformed at once: about what a cache holds
 SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
 Kept = list[Tensor]
 
@@ -86,19 +88,22 @@ class FourierRings:
     ) -> tuple[Tensor, Kept]:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
         mix, *features = spectra
-        parts = [part - c for part, c in zip(parts, centre, strict=True)]
-        out, kept = parts[0].new_empty(self.num_nodes, mix.shape[1]), []
-        for chunk in self._chunks(mix.shape[1]):
-            z = self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
+        out, kept, zeros = parts[0].new_empty(self.num_nodes, mix.shape[1]), [], int(self.back is not None)
+        blocks = self._slices(mix.shape[1], BLOCK // len(weight))
+        room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
+        for block in blocks:
+            z = project(parts, centre, weight[:, block], bias[:, block], zeros, None if self.keep else room)
+            filters = [mixed(mix[:, block], feature, r) for feature, r in zip(features, rooms, strict=True)]
+            for chunk in self._slices(z.shape[1], CHUNK):
+                results = []
+                for group, filter in zip(self.groups, filters, strict=True):
+                    *gates, v = _pick(z[:, chunk], group)
+                    for gate, f in zip(gates, _spectra(filter[:, chunk], group), strict=True):
+                        v = gate * _inverse(torch.fft.rfft(v, n=group.length).mul_(f), group)
+                    results.append(v)
+                out[:, block][:, chunk] = self._join(results).t()
             if self.keep:
                 kept.append(z)
-            results = []
-            for group, feature in zip(self.groups, features, strict=True):
-                *gates, v = _pick(z, group)
-                for gate, filter in zip(gates, _filters(mix[:, chunk], feature, group), strict=True):
-                    v = gate * _inverse(torch.fft.rfft(v, n=group.length).mul_(filter), group)
-                results.append(v)
-            out[:, chunk] = self._join(results).t()
         return out, kept
 
     def backward(
@@ -113,47 +118,62 @@ class FourierRings:
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts, weight, bias and (mix, features before `transform`)."""
         mix, *features = spectra
-        parts = [part - c for part, c in zip(parts, centre, strict=True)]
-        dparts = [torch.zeros_like(part) for part in parts]
-        dweight, dbias, dmix = torch.empty_like(weight), torch.empty_like(bias), torch.zeros_like(mix)
+        blocks, zeros = self._slices(mix.shape[1], BLOCK // len(weight)), int(self.back is not None)
+        dparts = [torch.empty_like(part) for part in parts]
+        dweight, dbias, dmix = torch.zeros_like(weight), torch.empty_like(bias), torch.zeros_like(mix)
         dfeatures = [torch.zeros_like(feature) for feature in features]
-        for n, chunk in enumerate(self._chunks(mix.shape[1])):
-            z = kept[n] if kept else self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
+        room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
+        for n, block in enumerate(blocks):
+            z = kept[n] if kept else project(parts, centre, weight[:, block], bias[:, block], zeros, room)
+            filters = [mixed(mix[:, block], feature, r) for feature, r in zip(features, rooms, strict=True)]
+            dz = self._rings_backward(grad[:, block], z, filters)
+            dbias[:, block] = dz.sum(2)
+            dweight[:, block] = unproject(dz, parts, centre, weight[:, block], dparts, n > 0)
+            for group, feature, dfilter, dfeature in zip(self.groups, features, filters, dfeatures, strict=True):
+                counts = group.weight.to(feature.dtype).repeat(feature.shape[1] // len(group.weight))
+                dmix[:, block] += unmix(dfilter, mix[:, block], feature, counts, dfeature)
+        return dparts, dweight, dbias, (dmix, self._transform_back(dfeatures))
+
+    def _rings_backward(self, grad: Tensor, z: Tensor, filters: list[Tensor]) -> Tensor:
+        """Return the gradients of gates and value, ``(K + 1, C, N)``; those of the filters take the filters' place."""
+        dz = torch.empty_like(z) if self.keep else z  # in place where nobody needs z any more
+        for chunk in self._slices(z.shape[1], CHUNK):
             top = self._pad(grad[:, chunk].t().contiguous().unsqueeze(0))  # (1, C, N)
             pieces = []
-            for group, feature, dfeature in zip(self.groups, features, dfeatures, strict=True):
-                filters = _filters(mix[:, chunk], feature, group)
-                dz, dfilters = _group_backward(_pick(z, group), _pick(top, group)[0], filters, group)
-                pieces.append(dz.flatten(0, 1))
-                flat = dfilters.flatten(0, 1)  # (K * C, S * 2 * (L // 2 + 1)), weighted
-                dmix[:, chunk] += (flat @ feature.t()).view_as(dmix[:, chunk])
-                dfeature.addmm_(mix[:, chunk].flatten(0, 1).t(), flat)
-            dz = self._join(pieces)  # ((K + 1) * C, N)
-            dbias[:, chunk] = dz.sum(1).view_as(dbias[:, chunk])
-            start = 0
-            for part, dpart in zip(parts, dparts, strict=True):
-                cols = slice(start, start := start + part.shape[1])
-                dpart.addmm_(dz.t(), weight[:, chunk, cols].flatten(0, 1))
-                dweight[:, chunk, cols] = (dz @ part).view(weight.shape[0], -1, part.shape[1])
-        return dparts, dweight, dbias, (dmix, self._transform_back(dfeatures))
+            for group, filter in zip(self.groups, filters, strict=True):
+                piece = _pick(z[:, chunk], group)
+                dpiece = _pick(dz[:, chunk], group) if self.back is None else piece  # where there are several, a copy
+                _group_backward(piece, _pick(top, group)[0], filter[:, chunk], group, dpiece)
+                pieces.append(dpiece)
+            if self.back is not None:
+                dz[:, chunk, :-1] = self._join([piece.flatten(0, 1) for piece in pieces]).view(len(z), -1, self.num_nodes)
+        return dz[..., : self.num_nodes]
 
     def _transform_back(self, dfeatures: list[Tensor]) -> Tensor:
         """Return the gradient of the features before `transform`, ``(R, P)``."""
         dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.rings) + 1)
         for group, dfeature in zip(self.groups, dfeatures, strict=True):
-            rows = dfeature.view(len(dphi), -1, len(group.weight)).div(group.weight.to(dfeature.dtype))
-            back = torch.fft.irfft(torch.view_as_complex(rows.view(*rows.shape[:2], -1, 2)), n=group.length).flatten(1)
+            rows = dfeature.view(len(dphi), -1, group.length // 2 + 1, 2)
+            back = torch.fft.irfft(torch.view_as_complex(rows), n=group.length).flatten(1)
             if group.places is None:
                 dphi[:, :-1] += back
             else:
                 dphi.index_add_(1, group.places, back)
         return dphi[:, :-1]
 
-    def _chunks(self, channels: int) -> list[slice]:
+    def _slices(self, channels: int, numbers: int) -> list[slice]:
+        """Cut the channels so that a projection of each slice has at most so many numbers."""
         width = sum(g.length * (1 if g.nodes is None else g.nodes.numel() // g.width) for g in self.groups)
-        count = -(-channels // max(1, min(channels, CHUNK // width)))
+        count = -(-channels // max(1, min(channels, numbers // width)))
         edges = [channels * i // count for i in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(edges)]
+
+    def _rooms(self, blocks: list[slice], weight: Tensor, spectra: Sequence[Tensor], like: Tensor) -> list[Tensor]:
+        """Return memory for the gates and value of a block and for its filters, one group after the other."""
+        most = max(block.stop - block.start for block in blocks)
+        rows = [0 if self.keep else len(weight) * most, *[(len(weight) - 1) * most] * len(self.groups)]
+        columns = [self.num_nodes + 1, *(feature.shape[1] for feature in spectra[1:])]
+        return [room_for(r, c, like) for r, c in zip(rows, columns, strict=True)]
 
     def _pad(self, z: Tensor) -> Tensor:
         """Append the zero that places beyond a ring's end point at, where there are such places."""
@@ -166,55 +186,42 @@ class FourierRings:
         return torch.cat([piece.flatten(1) for piece in pieces], 1).index_select(1, self.back)
 
 
-def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group) -> tuple[Tensor, Tensor]:
-    """Return the gradients of ``(K + 1, C, G, W)`` gates and value, and of the filters, weighted, in real view."""
+def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group, dz: Tensor) -> None:
+    """Write the gradients of ``(K + 1, C, G, W)`` gates and value to ``dz``, which may be they, and of the filters to those."""
     *gates, v = z
-    spectra, mixed = [], []
-    for gate, filter in zip(gates, filters, strict=True):
+    spectra, convolved = [], []
+    each = _spectra(filters, group)
+    for gate, filter in zip(gates, each, strict=True):
         spectra.append(torch.fft.rfft(v, n=group.length))
-        mixed.append(_inverse(spectra[-1] * filter, group))
-        v = gate * mixed[-1]
-    dz, dfilters = torch.empty_like(z), []
+        convolved.append(_inverse(spectra[-1] * filter, group))
+        v = gate * convolved[-1]
     for i in reversed(range(len(gates))):
-        torch.mul(grad, mixed[i], out=dz[i])
         back = torch.fft.rfft(grad * gates[i], n=group.length)
-        dfilters.append(_by_size(back * spectra[i].conj_physical_(), group))
-        grad = _inverse(back.mul_(filters[i].conj()), group)
+        torch.mul(grad, convolved[i], out=dz[i])
+        product = each[i].conj_physical_() * back  # a filter's place is free from here on
+        _by_size(back.mul_(spectra[i].conj_physical_()), group, filters[i])
+        grad = _inverse(product, group)
     dz[-1] = grad
-    return dz, torch.stack(dfilters[::-1])
 
 
-def _filters(mix: Tensor, feature: Tensor, group: Group) -> Tensor:
+def _spectra(filters: Tensor, group: Group) -> Tensor:
     """Return the spectra of a chunk's filters, ``(K, C, G or 1, L // 2 + 1)``."""
-    rows = (mix.flatten(0, 1) @ feature).view(*mix.shape[:2], -1, group.length // 2 + 1, 2)
-    spectrum = torch.view_as_complex(rows)
+    spectrum = torch.view_as_complex(filters.unflatten(2, (-1, group.length // 2 + 1, 2)))
     return spectrum if group.size is None else spectrum.index_select(2, group.size)
 
 
-def _by_size(spectrum: Tensor, group: Group) -> Tensor:
-    """Add up rings of one size and weight the harmonics, ``(C, G, L // 2 + 1)`` to real ``(C, S * 2 * (L // 2 + 1))``."""
+def _by_size(spectrum: Tensor, group: Group, out: Tensor) -> None:
+    """Add up rings of one size, ``(C, G, L // 2 + 1)`` to real ``(C, S * 2 * (L // 2 + 1))``."""
     rows = torch.view_as_real(spectrum).flatten(2)  # (C, G, 2 * (L // 2 + 1))
     if group.size is None:
-        rows = rows.sum(1, keepdim=True)
+        torch.sum(rows, 1, out=out)
     else:
-        sizes = int(group.size.max()) + 1
-        rows = rows.new_zeros(rows.shape[0], sizes, rows.shape[2]).index_add_(1, group.size, rows)
-    return (rows * group.weight.to(rows.dtype)).flatten(1)
+        out.zero_().unflatten(1, (-1, rows.shape[2])).index_add_(1, group.size, rows)
 
 
 def _inverse(spectrum: Tensor, group: Group) -> Tensor:
     y: Tensor = torch.fft.irfft(spectrum, n=group.length)
     return y if group.length == group.width else y[..., : group.width]
-
-
-def _project(parts: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
-    """Return gates and value of a chunk channel-first, ``(K + 1, C, N)``."""
-    start, rows = parts[0].shape[1], weight.flatten(0, 1)
-    z = torch.addmm(bias.reshape(-1, 1), rows[:, :start], parts[0].t())
-    for part in parts[1:]:
-        z.addmm_(rows[:, start : start + part.shape[1]], part.t())
-        start += part.shape[1]
-    return z.view(*weight.shape[:2], -1)
 
 
 def _pick(z: Tensor, group: Group) -> Tensor:

@@ -98,15 +98,23 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     orders = {"permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed, "act": m.act}
     if m.name == "geco":
         block = {} if m.block_norm else {"block_norm": None}
-        return {"order": m.order, "norm": m.norm, "ffn_ratio": m.ffn_ratio, **block, **orders}
+        return {"order": m.order, "norm": m.norm, **_filter(config), "ffn_ratio": m.ffn_ratio, **block, **orders}
     if m.name != "hybrid":
         return {"norm": False} if m.name in PLAIN and not m.block_norm else {}
-    mixers: dict[str, dict[str, Any]] = {"geco": {"order": m.order, "norm": m.norm}, "attention": {"dropout": m.mixer_dropout}}
+    mixers: dict[str, dict[str, Any]] = {
+        "geco": {"order": m.order, "norm": m.norm, **_filter(config)}, "attention": {"dropout": m.mixer_dropout},
+    }  # fmt: skip
     more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
     return {
         "local": m.local, "mixer": m.mixer, "norm": m.layer_norm, "ffn_ratio": m.ffn_ratio, "local_kwargs": more,
         "mixer_kwargs": mixers.get(m.mixer, {}), **orders,
     }  # fmt: skip
+
+
+def _filter(config: Config) -> dict[str, Any]:
+    """Return the options of GECO's filter."""
+    m = config.model
+    return {"filter": m.filter, **({"filter_kwargs": {"gain": m.filter_gain}} if m.filter == "paper" else {})}
 
 
 def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:

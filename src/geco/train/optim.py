@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn, optim
 from torch.optim.swa_utils import AveragedModel
 
-from geco.nn.filters import ImplicitFilter
+from geco.nn.filters import Filter
 from geco.train.config import OptimConfig
 
 __all__ = ["averaged", "make_optimizer", "rate", "set_rate"]
@@ -23,7 +23,7 @@ def make_optimizer(model: nn.Module, config: OptimConfig) -> optim.Optimizer:
         >>> [(len(group["params"]), group["weight_decay"]) for group in groups]
         [(1, 0.0005), (1, 0.0)]
     """
-    filters = {id(p) for m in model.modules() if isinstance(m, ImplicitFilter) for p in m.parameters()}
+    filters = {id(p) for m in model.modules() if isinstance(m, Filter) for p in m.parameters()}
     rest = [p for p in model.parameters() if id(p) not in filters and p.requires_grad]
     groups = [
         {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay, "scale": 1.0},

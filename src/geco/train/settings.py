@@ -65,6 +65,10 @@ class ModelConfig:
     """K, convolutions of a GECO layer."""
     norm: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
+    filter: Literal["waves", "paper"] = "waves"
+    """Filters of GECO's global block: slow waves of the ring, or the paper's as it is written."""
+    filter_gain: Literal["none", "mean", "l1"] = "none"
+    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values."""
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "static"
