@@ -125,7 +125,7 @@ def test_small_rings_without_batchnorm(n: int, gain: str) -> None:
             y = context(h) if fused else reference.global_context(context.projection(h), context.filter(n))
             runs.append([y, *torch.autograd.grad(y, [h, *context.parameters()], top)])
         for i, (found, same, truth) in enumerate(zip(*runs, strict=True)):
-            if float(truth.detach().abs().max()) > 1e-9:  # under l1 a filter of one place is its sign: nothing reaches its weights
+            if float(truth.detach().abs().max()) > 1e-9:  # under l1 one place is its sign: nothing reaches weights
                 errors[:, i] += torch.tensor([relative_error(found, truth), relative_error(same, truth)])
     assert bool((errors[0] <= 2 * errors[1].clamp(min=10 * 1.2e-7)).all()), errors
 

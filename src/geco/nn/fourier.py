@@ -24,8 +24,8 @@ from geco.nn.products import mixed, project, room_for, unmix, unproject
 
 __all__ = ["FourierRings"]
 
-BLOCK = 2**24  # numbers of gates and value that are laid out at once
-CHUNK = 2**21  # numbers of one projection that are transformed at once: about what a cache holds
+BLOCK = 2**25  # numbers of gates and value that are laid out at once
+CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
 SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
 Kept = list[Tensor]
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from geco.nn.segments import Segments
+from geco.nn.segments import Segments, segments
 
-__all__ = ["arranged", "shuffled", "splitmix"]
+__all__ = ["arranged", "layer_orders", "shuffled", "splitmix"]
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: splitmix64's increment
 _MIX = (-4658895280553007687, -7723592293110705685)  # 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -44,6 +44,23 @@ def shuffled(rings: Segments, seed: int, epoch: int = 0, layer: int = 0, graph_i
     by_hash = torch.argsort(splitmix(key[ring] ^ splitmix(place)), stable=True)
     order = by_hash[torch.argsort(ring[by_hash], stable=True)]
     return replace(rings, order=order if rings.order is None else rings.order[order])
+
+
+def layer_orders(
+    kind: str, layers: int, x: Tensor, batch: Tensor | None, graph_id: Tensor | None, *, seed: int, epoch: int
+) -> list[Tensor | None]:
+    """Return the order of every layer, None for the natural one: ``static`` shares one, ``dynamic`` has one for each.
+
+    Example:
+        >>> layer_orders("natural", 2, torch.randn(3, 1), None, None, seed=0, epoch=0)
+        [None, None]
+    """
+    if kind == "natural":
+        return [None] * layers
+    rings = segments(len(x), batch, x.device)
+    if kind == "static":
+        return [shuffled(rings, seed, 0, 0, graph_id).order] * layers
+    return [shuffled(rings, seed, epoch, layer, graph_id).order for layer in range(layers)]
 
 
 def arranged(rings: Segments, batch: Tensor | None, order: Tensor) -> Segments:

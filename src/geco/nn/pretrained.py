@@ -33,8 +33,8 @@ def load_pretrained(cls: type[M], folder: Path) -> M:
     """Build a model from its folder; anything amiss is a ValueError that names the file."""
     config = _read_config(cls, folder / "config.json")
     try:
-        model = cls(**config)
-    except TypeError as error:
+        model = getattr(cls, "from_config", lambda found: cls(**found))(config)
+    except (KeyError, TypeError) as error:
         raise ValueError(f"{folder / 'config.json'} does not fit {cls.__name__}: {error}") from error
     path = folder / "model.safetensors"
     try:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 __all__ = ["mixed", "project", "room_for", "unmix", "unproject"]
 
-ROWS, COLUMNS = 1024, 2048  # nodes, columns of spectra
+ROWS, COLUMNS = 512, 2048  # nodes, columns of spectra
 SPARE = 16  # places between rows, which would lie a power of two apart otherwise and share few lines of the cache
 
 

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from geco.nn.functional import dropout
 from geco.nn.hybrid import GPSLayer
-from geco.nn.permutation import shuffled
-from geco.nn.segments import segments
+from geco.nn.permutation import layer_orders
 
 __all__ = ["HybridStack"]
 
@@ -95,9 +94,4 @@ class HybridStack(nn.Module):
 
     def _orders(self, x: Tensor, batch: Tensor | None, graph_id: Tensor | None, epoch: int) -> list[Tensor | None]:
         """Return the order of every layer; None is the natural one."""
-        if self.permutation == "natural":
-            return [None] * len(self.layers)
-        rings = segments(len(x), batch, x.device)
-        if self.permutation == "static":
-            return [shuffled(rings, self.seed, 0, 0, graph_id).order] * len(self.layers)
-        return [shuffled(rings, self.seed, epoch, layer, graph_id).order for layer in range(len(self.layers))]
+        return layer_orders(self.permutation, len(self.layers), x, batch, graph_id, seed=self.seed, epoch=epoch)

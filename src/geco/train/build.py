@@ -99,11 +99,16 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     if m.name == "geco":
         block = {} if m.block_norm else {"block_norm": None}
         return {"order": m.order, "norm": m.norm, **_filter(config), "ffn_ratio": m.ffn_ratio, **block, **orders}
+    hyena = {"filter_kwargs": {"length": m.hyena_length or None}}
+    if m.name == "hyena":
+        return {**hyena, "permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed}
     if m.name != "hybrid":
         return {"norm": False} if m.name in PLAIN and not m.block_norm else {}
     mixers: dict[str, dict[str, Any]] = {
-        "geco": {"order": m.order, "norm": m.norm, **_filter(config)}, "attention": {"dropout": m.mixer_dropout},
-    }  # fmt: skip
+        "geco": {"order": m.order, "norm": m.norm, **_filter(config)},
+        "attention": {"dropout": m.mixer_dropout},
+        "hyena": hyena,
+    }
     more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
     return {
         "local": m.local, "mixer": m.mixer, "norm": m.layer_norm, "ffn_ratio": m.ffn_ratio, "local_kwargs": more,

@@ -61,7 +61,7 @@ class RunFolder:
 
     def _stored(self) -> dict[str, Any]:
         try:
-            return read_toml(self.path / "config.toml").to_json()
+            return read_toml(self.path / "config.toml", run=True).to_json()
         except GecoError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 
