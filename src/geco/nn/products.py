@@ -13,6 +13,7 @@ from torch import Tensor
 __all__ = ["mixed", "project", "room_for", "unmix", "unproject"]
 
 ROWS, COLUMNS = 512, 2048  # nodes, columns of spectra
+WHOLE = 8192  # nodes up to which a projection is one product
 SPARE = 16  # places between rows, which would lie a power of two apart otherwise and share few lines of the cache
 
 
@@ -43,8 +44,9 @@ def project(
     room = room_for(len(rows), nodes + zeros, parts[0]) if room is None else room
     z = room[: len(rows), : nodes + zeros]
     z[:, nodes:] = 0.0
-    for a in range(0, nodes, ROWS):
-        here, start = slice(a, min(a + ROWS, nodes)), 0
+    step = nodes if nodes <= WHOLE else ROWS
+    for a in range(0, nodes, step):
+        here, start = slice(a, min(a + step, nodes)), 0
         for part, c in zip(parts, centre, strict=True):
             cols = slice(start, start := start + part.shape[1])
             torch.addmm(z[:, here] if cols.start else bias, rows[:, cols], (part[here] - c).t(), out=z[:, here])
