@@ -12,52 +12,19 @@ Shapes: N nodes in all, G rings of a group, S sizes of a group, W widest ring of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 import torch
-from scipy.fft import next_fast_len
 from torch import Tensor
 
-from geco.nn.functional import fast_length, ring_length
-from geco.nn.products import mixed, project, room_for, unmix, unproject
+from geco.nn.fourier_layout import Group, layout
+from geco.nn.products import SPARE, WHOLE, channel_first, channel_last, mixed, project, room_for, unmix, unproject
 
 __all__ = ["FourierRings"]
 
 BLOCK = 2**25  # numbers of gates and value that are laid out at once
 CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
-LARGE = 2**16  # rings from here on are padded to lengths without factors above 5
-SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
 Kept = list[Tensor]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Rings that are transformed at one length.
-
-    Args:
-        length: L.
-        width: W.
-        nodes: place of each ring's nodes, ``(G * W,)``, N where there is none; None for one ring that is all there is.
-        size: which of the group's sizes each ring has, ``(G,)``; None if the group has one size.
-        places: place of each size's filter, ``(S * L,)``, P where there is none; None if one filter fills L.
-        weight: times each harmonic counts in a sum over places, divided by L, ``(2 * (L // 2 + 1),)``.
-    """
-
-    length: int
-    width: int
-    nodes: Tensor | None
-    size: Tensor | None
-    places: Tensor | None
-    weight: Tensor
-
-    def to(self, device: torch.device) -> Group:
-        """Return the same group on a device."""
-        tensors = (self.nodes, self.size, self.places, self.weight)
-        nodes, size, places, weight = (t if t is None else t.to(device) for t in tensors)
-        assert weight is not None
-        return Group(self.length, self.width, nodes, size, places, weight)
 
 
 class FourierRings:
@@ -72,11 +39,12 @@ class FourierRings:
 
     def __init__(self, sizes: tuple[int, ...], fast: bool, device: torch.device, keep: bool) -> None:
         self.keep, self.num_nodes = keep, sum(sizes)
-        self.rings, self.groups, self.back = _layout(sizes, fast, device)
+        self.rings, self.groups, self.back = layout(sizes, fast, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
         mix, phi = filters
+        phi = channel_first(phi.t()) if phi.shape[1] > WHOLE else phi
         spectra = [mix]
         padded = phi if self.groups[0].places is None else torch.nn.functional.pad(phi, (0, 1))
         for group in self.groups:
@@ -104,7 +72,7 @@ class FourierRings:
                     for gate, f in zip(gates, _spectra(filter[:, chunk], group), strict=True):
                         v = torch.mul(gate, _inverse(torch.fft.rfft(laid).mul_(f), group), out=laid[..., : group.width])
                     results.append(v)
-                out[:, block][:, chunk] = self._join(results).t()
+                channel_last(self._join(results), out[:, block][:, chunk])
             if self.keep:
                 kept.append(z)
         return out, kept
@@ -141,7 +109,7 @@ class FourierRings:
         """Return the gradients of gates and value, ``(K + 1, C, N)``; those of the filters take the filters' place."""
         dz = torch.empty_like(z) if self.keep else z  # in place where nobody needs z any more
         for chunk in self._slices(z.shape[1], CHUNK):
-            top = self._pad(grad[:, chunk].t().contiguous().unsqueeze(0))  # (1, C, N)
+            top = self._pad(channel_first(grad[:, chunk]).unsqueeze(0))  # (1, C, N)
             pieces = []
             for group, filter in zip(self.groups, filters, strict=True):
                 piece = _pick(z[:, chunk], group)
@@ -225,8 +193,8 @@ def _by_size(spectrum: Tensor, group: Group, out: Tensor) -> None:
 
 
 def _laid_out(v: Tensor, group: Group) -> Tensor:
-    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind them, in memory of its own."""
-    laid = v.new_empty(*v.shape[:-1], group.length)
+    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind, in memory of its own."""
+    laid = v.new_empty(*v.shape[:-1], group.length + SPARE)[..., : group.length]
     laid[..., : group.width] = v
     laid[..., group.width :] = 0.0
     return laid
@@ -242,58 +210,3 @@ def _pick(z: Tensor, group: Group) -> Tensor:
     if group.nodes is None:
         return z.unsqueeze(2)
     return z.index_select(2, group.nodes).view(*z.shape[:2], -1, group.width)
-
-
-def _transform_length(size: int, ring: int) -> int:
-    """Return a ring's transform length, a function of its own size alone."""
-    if size >= LARGE and ring == size and ring_length(size) != size:
-        return int(next_fast_len(2 * size - 1, real=True))  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
-    if size >= SMALL:
-        return ring if ring != size else ring_length(size)
-    power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1
-    return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
-
-
-@lru_cache(maxsize=64)
-def _layout(sizes: tuple[int, ...], fast: bool, device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
-    """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
-    ring = {size: fast_length(size) if fast else size for size in sizes}
-    rings = tuple(sorted({*ring.values()}))
-    members: dict[tuple[int, int], list[int]] = {}
-    for i, size in enumerate(sizes):
-        length = _transform_length(size, ring[size])
-        members.setdefault((length, size if size >= SMALL else 0), []).append(i)
-    starts = torch.tensor([0, *sizes]).cumsum(0)
-    groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
-    for (length, _), rows in members.items():
-        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], ring, rings, sum(sizes))
-        assert group.nodes is not None
-        real = group.nodes < sum(sizes)
-        back[group.nodes[real]] = offset + real.nonzero().squeeze(1)
-        offset += group.nodes.numel()
-        groups.append(group)
-    if len(sizes) == 1:
-        group = groups[0]
-        places = None if group.length == rings[0] else group.places
-        return rings, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
-    return rings, [group.to(device) for group in groups], back.to(device)
-
-
-def _group(length: int, sizes: list[int], starts: list[int], ring: dict[int, int], rings: tuple[int, ...], nodes: int) -> Group:
-    width, distinct = max(sizes), sorted({*sizes})
-    place = torch.arange(width)
-    size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)
-    index = torch.where(place < size, start + place, nodes)  # (G, W)
-    at = dict(zip(rings, torch.tensor([0, *rings]).cumsum(0).tolist(), strict=False))
-    lag = torch.arange(length)
-    n = torch.tensor(distinct).unsqueeze(1)
-    around = torch.tensor([ring[s] for s in distinct]).unsqueeze(1)
-    first = torch.tensor([at[ring[s]] for s in distinct]).unsqueeze(1)
-    wrapped = torch.where(lag > length - n, lag - length + around, sum(rings) - first)
-    places = first + torch.where(lag < (around if length == ring[width] else n), lag, wrapped)  # (S, L)
-    which = torch.tensor([distinct.index(s) for s in sizes]) if len(distinct) > 1 else None
-    weight = torch.full((length // 2 + 1,), 2.0, dtype=torch.float64)
-    weight[0] = 1.0
-    if length % 2 == 0:
-        weight[-1] = 1.0
-    return Group(length, width, index.flatten(), which, places.flatten(), weight.repeat_interleave(2) / length)

@@ -5,12 +5,12 @@ Shapes: N nodes, C channels, K order, R features of the filters, J rows of gates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
-__all__ = ["mixed", "project", "room_for", "unmix", "unproject"]
+__all__ = ["channel_first", "channel_last", "mixed", "project", "room_for", "unmix", "unproject"]
 
 ROWS, COLUMNS = 512, 2048  # nodes, columns of spectra
 WHOLE = 8192  # nodes up to which a projection is one product
@@ -44,13 +44,42 @@ def project(
     room = room_for(len(rows), nodes + zeros, parts[0]) if room is None else room
     z = room[: len(rows), : nodes + zeros]
     z[:, nodes:] = 0.0
-    step = nodes if nodes <= WHOLE else ROWS
-    for a in range(0, nodes, step):
-        here, start = slice(a, min(a + step, nodes)), 0
-        for part, c in zip(parts, centre, strict=True):
-            cols = slice(start, start := start + part.shape[1])
-            torch.addmm(z[:, here] if cols.start else bias, rows[:, cols], (part[here] - c).t(), out=z[:, here])
+    if nodes > WHOLE:
+        rows = torch.cat([rows, bias], 1)  # the bias is a column that meets a one: no pass of its own
+        for here, h in _centred(parts, centre, ones=1):
+            torch.mm(rows, h.t(), out=z[:, here])
+        return z.view(*weight.shape[:2], -1)
+    z[:, :nodes], start = bias, 0
+    for part, c in zip(parts, centre, strict=True):
+        z[:, :nodes].addmm_(rows[:, start : start + part.shape[1]], (part - c).t())
+        start += part.shape[1]
     return z.view(*weight.shape[:2], -1)
+
+
+def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], ones: int = 0) -> Iterator[tuple[slice, Tensor]]:
+    """Yield a few rows of H at a time, centred, with so many columns of ones; the next take the memory of the last."""
+    nodes, widths = len(parts[0]), [part.shape[1] for part in parts]
+    room = parts[0].new_ones(min(ROWS, nodes), sum(widths) + ones)
+    for a in range(0, nodes, ROWS):
+        here = slice(a, min(a + ROWS, nodes))
+        h = room[: here.stop - a]
+        for part, c, out in zip(parts, centre, h.split([*widths, ones], 1), strict=False):
+            torch.sub(part[here], c, out=out)
+        yield here, h
+
+
+def channel_first(x: Tensor) -> Tensor:
+    """Return the transpose of ``(N, C)``, a few rows at a time."""
+    out = room_for(x.shape[1], len(x), x)[:, : len(x)]
+    for a in range(0, len(x), ROWS):
+        out[:, a : a + ROWS] = x[a : a + ROWS].t()
+    return out
+
+
+def channel_last(x: Tensor, out: Tensor) -> None:
+    """Write the transpose of ``(C, N)`` to ``out``, ``(N, C)``, a few rows at a time."""
+    for a in range(0, len(out), ROWS):
+        out[a : a + ROWS] = x[:, a : a + ROWS].t()
 
 
 def unproject(
@@ -68,12 +97,12 @@ def unproject(
     """
     rows, dz = weight.flatten(0, 1), dz.flatten(0, 1)
     dweight = torch.zeros_like(rows)
-    for a in range(0, dz.shape[1], ROWS):
-        here, start = slice(a, a + ROWS), 0
-        for part, c, dpart in zip(parts, centre, dparts, strict=True):
-            cols = slice(start, start := start + part.shape[1])
-            dweight[:, cols].addmm_(dz[:, here], part[here] - c)
-            torch.addmm(dpart[here], dz[:, here].t(), rows[:, cols], beta=int(add), out=dpart[here])
+    back = rows.t().contiguous()
+    for here, h in _centred(parts, centre):
+        dweight.addmm_(dz[:, here], h)
+        dh = back @ dz[:, here]  # channel-first, which is quicker than the product of the transposed
+        for dpart, d in zip(dparts, dh.split([part.shape[1] for part in parts]), strict=True):
+            dpart[here] = dpart[here] + d.t() if add else d.t()
     return dweight.view_as(weight)
 
 
