@@ -45,6 +45,11 @@ def test_seeds_and_table(run: Run, tmp_path: Path) -> None:
     assert len(shown.splitlines()) == 2 * 7
 
 
+def test_the_paper_as_it_is_written(run: Run, tmp_path: Path) -> None:
+    run("train", "digits", *QUICK, "--model.filter", "paper", "--out", str(tmp_path / "r"))
+    assert 'filter = "paper"' in next(tmp_path.rglob("config.toml")).read_text()
+
+
 def test_eval_gives_the_score_of_the_run(run: Run, tmp_path: Path) -> None:
     run("train", "digits", *QUICK, "--out", str(tmp_path / "r"))
     result = json.loads((tmp_path / "r" / "seed-0" / "result.json").read_text())

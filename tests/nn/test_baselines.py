@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,7 +14,10 @@ from torch_geometric.nn import SGFormer
 
 from geco.nn.baselines import BASELINES
 from geco.nn.functional import compact
+from geco.nn.hyena import HyenaFilter
 from geco.nn.network import Network
+from geco.nn.permutation import shuffled
+from geco.nn.segments import segments
 
 
 def test_sgformer_is_pygs_on_one_graph() -> None:
@@ -46,3 +53,45 @@ def test_sparse_features_give_the_numbers_and_gradients_of_dense_ones(body: str)
     assert compact(x).layout == torch.sparse_csr
     for found, wanted in zip(results(compact(x)), results(x), strict=True):
         torch.testing.assert_close(found, wanted)
+
+
+def test_hyena_takes_nodes_in_the_order_it_is_told() -> None:
+    x, edges = torch.randn(30, 5), torch.randint(30, (2, 60))
+    torch.manual_seed(0)
+    natural, *others = (BASELINES["hyena"](5, 8, 2, 0.0, 1, permutation=p, seed=3) for p in ("natural", "static", "dynamic"))
+    for other in others:
+        other.load_state_dict(natural.state_dict())
+    static, dynamic = others
+    order = shuffled(segments(30, None, x.device), 3).order
+    assert order is not None
+    assert torch.allclose(static(x, edges)[order], natural(x[order], edges), atol=1e-5)
+    first = dynamic.train()(x, edges)
+    dynamic.set_epoch(1)  # type: ignore[operator]
+    assert not torch.allclose(dynamic(x, edges), first, atol=1e-3)
+    assert torch.equal(dynamic.eval()(x, edges), dynamic(x, edges))  # the mean of orders that training never sees
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        ("hyena", {}),
+        ("hybrid", {"mixer": "hyena", "local": "gcn"}),
+        ("hybrid", {"mixer": "hyena", "local": "gcn", "mixer_kwargs": {"order": 3, "filter_kwargs": {"width": 16}}}),
+        ("hybrid", {"mixer": "cascade", "local": "gcn", "mixer_kwargs": {"context": "hyena"}}),
+    ],
+)
+def test_saved_networks_keep_their_hyena(body: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """A network says how long its filters are; one that does not is of before, when all had 1,024 places."""
+    data = Data(x=torch.randn(30, 5), edge_index=torch.randint(30, (2, 60)))
+    network = Network(body, 5, "node", 3, hidden=8, options=options).eval()
+    filters = [m for m in network.modules() if isinstance(m, HyenaFilter)]
+    assert [(m.length, m.interleaved) for m in filters] == [(None, True)] * 2
+    network.save_pretrained(tmp_path)
+    assert torch.equal(Network.from_pretrained(tmp_path)(data), network(data))
+    path = tmp_path / "config.json"
+    table = json.loads(path.read_text())
+    table["config"]["options"] = options
+    path.write_text(json.dumps(table))
+    old = Network.from_pretrained(tmp_path)
+    assert [(m.length, m.interleaved) for m in old.modules() if isinstance(m, HyenaFilter)] == [(1024, False)] * 2
+    assert not torch.equal(old(data), network(data))

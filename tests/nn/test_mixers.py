@@ -24,7 +24,8 @@ MADE: dict[str, tuple[str, dict[str, Any]]] = {
     "attention": ("attention", {}),
     "performer": ("performer", {}),
     "hyena": ("hyena", {}),
-    "hyena-3": ("hyena", {"order": 3, "filter_kwargs": {"length": 64}}),
+    "hyena-3": ("hyena", {"order": 3}),
+    "hyena-64": ("hyena", {"order": 3, "filter_kwargs": {"length": 64, "interleaved": False}}),
     **{f"conv-{w}": ("conv", {"width": w}) for w in (1, 10, 20, 40)},
     "cascade": ("cascade", {"local": "gatedgcn", "context": "attention"}),
 }
@@ -154,6 +155,7 @@ TWINS: dict[str, Any] = {
     "performer": performer_twin,
     "hyena": hyena_twin,
     "hyena-3": hyena_twin,
+    "hyena-64": hyena_twin,
     "conv-1": conv_twin,
     "conv-10": conv_twin,
     "conv-40": conv_twin,
@@ -256,6 +258,32 @@ def test_hyena_filter_as_published() -> None:
     wanted = filter.mix(h).t() * torch.exp(-t * rates.unsqueeze(1))
     assert torch.allclose(filter(n)[0], wanted, atol=1e-6)
     assert torch.allclose(filter(50)[..., :n], filter(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 5000])
+def test_hyena_filter_as_long_as_the_graph(n: int) -> None:
+    """The published filter of that length: at the last place all decays have their end, at the first none has begun."""
+    torch.manual_seed(0)
+    filter = HyenaFilter(1, 3).double()
+    torch.manual_seed(0)
+    assert torch.equal(filter(n), HyenaFilter(1, 3, length=n).double()(n) if n > 1 else filter(1))
+    assert bool(torch.isfinite(filter(n)).all())
+    far = filter.of(torch.tensor([2, 10, 5000]), 2)
+    assert all(torch.allclose(far[:, :, i], filter(size)[..., :2]) for i, size in enumerate((2, 10, 5000)))
+
+
+def test_hyena_channels_are_laid_out_as_published() -> None:
+    """Filter i of channel c is row c (K - 1) + i of the last map, and decays at that row's rate."""
+    filter = HyenaFilter(2, 3, length=10)
+    nn.init.zeros_(filter.mix.weight)
+    with torch.no_grad():
+        filter.mix.weight[0 * 2 + 1] = 1.0  # the second filter of the first channel
+    strength = filter(5).detach().abs().sum(-1)
+    assert strength[1, 0] > 0
+    assert int((strength > 0).sum()) == 1
+    old = HyenaFilter(2, 3, length=10, interleaved=False)
+    old.load_state_dict(filter.state_dict())
+    assert old(5).detach().abs().sum(-1)[0, 1] > 0  # row i D + c
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 97, 128])

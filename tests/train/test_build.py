@@ -12,9 +12,11 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.names import parse
 from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.nn import PaperFilter
 from geco.train.build import build
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
 from geco.train.engine import Trainer
+from geco.train.optim import make_optimizer
 
 TWO_STEPS = Config(DataConfig("test", batch_size=8), ModelConfig(hidden=8, layers=2, dropout=0.1), train=TrainConfig(epochs=1))
 
@@ -37,6 +39,26 @@ def test_every_hybrid_trains(local: str, mixer: str, rings: GraphDataset) -> Non
         return
     result = Trainer(config(name="hybrid", local=local, mixer=mixer, heads=2, mixer_dropout=0.1), rings).fit()
     assert 0 <= result["test"] <= 1
+
+
+@pytest.mark.parametrize("body", ["geco", "hybrid"])
+def test_the_papers_filter_trains_at_the_filters_rate(body: str, rings: GraphDataset) -> None:
+    made = config(name=body, filter="paper", filter_gain="l1")
+    network = build(made, rings)
+    filters = [m for m in network.modules() if isinstance(m, PaperFilter)]
+    assert [m.gain for m in filters] == ["l1", "l1"]
+    groups = make_optimizer(network, replace(made.optim, filter_lr=0.1)).param_groups
+    assert {id(p) for p in groups[-1]["params"]} == {id(p) for m in filters for p in m.parameters()}
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
+
+
+@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic"])
+def test_hyena_trains_in_every_order(permutation: str, rings: GraphDataset) -> None:
+    made = config(name="hyena", permutation=permutation)
+    body: Any = build(made, rings).body
+    assert (body.permutation, body.mixers[0].filter.length) == (permutation, None)
+    assert build(config(name="hyena", hyena_length=64), rings).body.mixers[0].filter.length == 64  # type: ignore[index, union-attr]
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
 
 
 @pytest.mark.parametrize("body", ["geco", "hybrid", "gcn"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +24,12 @@ from torch_geometric.nn import (
 
 from geco.nn.functional import dropout
 from geco.nn.mixers import make_mixer
+from geco.nn.permutation import Permutation, check_permutation
+from geco.nn.places import layer_orders
+from geco.nn.resolve import call
 from geco.nn.sparse import SparseGATConv, SparseGCNConv, SparseSAGEConv
 
-__all__ = ["BASELINES", "PLAIN", "LocalStack"]
+__all__ = ["BASELINES", "PLAIN", "LocalStack", "TransformerStack"]
 
 
 class LocalStack(nn.Module):
@@ -72,13 +76,40 @@ class LocalStack(nn.Module):
 
 
 class TransformerStack(nn.Module):
-    """Pre-norm Transformer layers with attention, or Hyena's operator in its place; the graph's edges are not seen."""
+    """Pre-norm Transformer layers with attention, or Hyena's operator in its place; the graph's edges are not seen.
 
-    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int, mixer: str) -> None:
+    Args:
+        in_channels: C.
+        channels: D.
+        layers: L.
+        dropout: probability.
+        heads: of attention.
+        mixer: ``attention`` or ``hyena``.
+        permutation: node order, as in `HybridStack`; attention does not see it.
+        eval_orders: orders averaged in evaluation under ``dynamic``.
+        seed: of the orders.
+        mixer_kwargs: further options of the mixer.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float,
+        heads: int,
+        mixer: str,
+        *,
+        permutation: Permutation = "natural",
+        eval_orders: int = 4,
+        seed: int = 0,
+        **mixer_kwargs: Any,
+    ) -> None:
         super().__init__()
-        self.dropout = dropout
+        check_permutation(permutation)
+        self.dropout, self.permutation, self.eval_orders, self.seed, self.epoch = dropout, permutation, eval_orders, seed, 0
         self.encoder = nn.Linear(in_channels, channels)
-        mixers = [make_mixer(mixer, channels, heads=heads) for _ in range(layers)]
+        mixers = [make_mixer(mixer, channels, heads=heads, **mixer_kwargs) for _ in range(layers)]
         self.mixers = nn.ModuleList(m for m in mixers if m is not None)
         self.ffns = nn.ModuleList(
             nn.Sequential(
@@ -88,11 +119,31 @@ class TransformerStack(nn.Module):
         )
         self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
-        """Return a row per node."""
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch's orders ``dynamic`` trains with."""
+        self.epoch = epoch
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        graph_id: Tensor | None = None,
+        place: Tensor | None = None,
+    ) -> Tensor:
+        """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
+        epochs = [self.epoch]
+        if self.permutation == "dynamic" and not self.training:
+            epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
+        known = (edge_index, len(x), batch, graph_id, place)
+        orders = [layer_orders(self.permutation, len(self.mixers), *known, seed=self.seed, epoch=epoch) for epoch in epochs]
+        runs = [self._run(x, batch, each) for each in orders]
+        return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
+
+    def _run(self, x: Tensor, batch: Tensor | None, orders: list[Tensor | None]) -> Tensor:
         x = self.encoder(x)
-        for mixer, ffn, norm in zip(self.mixers, self.ffns, self.norms, strict=True):
-            x = x + dropout(mixer(norm(x), batch=batch), self.dropout, self.training)
+        for mixer, ffn, norm, order in zip(self.mixers, self.ffns, self.norms, orders, strict=True):
+            x = x + dropout(call(mixer, norm(x), batch=batch, order=order), self.dropout, self.training)
             x = x + dropout(ffn(x), self.dropout, self.training)
         return x
 
@@ -185,7 +236,7 @@ def _plain(conv: Callable[[int], Conv | None]) -> Make:
 BASELINES: dict[str, Make] = {  # (in_channels, channels, layers, dropout, heads), and ``norm`` of a plain one
     **{name: _plain(conv) for name, conv in PLAIN.items()},
     "transformer": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "attention"),
-    "hyena": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "hyena"),
+    "hyena": lambda c, d, n, p, h, **options: TransformerStack(c, d, n, p, h, "hyena", **options),
     "gps": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "multihead"),
     "gps-performer": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "performer"),
     "sgformer": SGFormerBody,

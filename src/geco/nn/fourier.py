@@ -12,48 +12,19 @@ Shapes: N nodes in all, G rings of a group, S sizes of a group, W widest ring of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from geco.nn.functional import fast_length, ring_length
+from geco.nn.fourier_layout import Group, layout
+from geco.nn.products import SPARE, WHOLE, channel_first, channel_last, mixed, project, room_for, unmix, unproject
 
 __all__ = ["FourierRings"]
 
-CHUNK = 2**21  # numbers in one chunk of one projection: about what a cache holds
-SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
+BLOCK = 2**25  # numbers of gates and value that are laid out at once
+CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
 Kept = list[Tensor]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Rings that are transformed at one length.
-
-    Args:
-        length: L.
-        width: W.
-        nodes: place of each ring's nodes, ``(G * W,)``, N where there is none; None for one ring that is all there is.
-        size: which of the group's sizes each ring has, ``(G,)``; None if the group has one size.
-        places: place of each size's filter, ``(S * L,)``, P where there is none; None if one filter fills L.
-        weight: times each harmonic counts in a sum over places, divided by L, ``(2 * (L // 2 + 1),)``.
-    """
-
-    length: int
-    width: int
-    nodes: Tensor | None
-    size: Tensor | None
-    places: Tensor | None
-    weight: Tensor
-
-    def to(self, device: torch.device) -> Group:
-        """Return the same group on a device."""
-        tensors = (self.nodes, self.size, self.places, self.weight)
-        nodes, size, places, weight = (t if t is None else t.to(device) for t in tensors)
-        assert weight is not None
-        return Group(self.length, self.width, nodes, size, places, weight)
 
 
 class FourierRings:
@@ -68,11 +39,12 @@ class FourierRings:
 
     def __init__(self, sizes: tuple[int, ...], fast: bool, device: torch.device, keep: bool) -> None:
         self.keep, self.num_nodes = keep, sum(sizes)
-        self.rings, self.groups, self.back = _layout(sizes, fast, device)
+        self.rings, self.groups, self.back = layout(sizes, fast, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
         mix, phi = filters
+        phi = channel_first(phi.t()) if phi.shape[1] > WHOLE else phi
         spectra = [mix]
         padded = phi if self.groups[0].places is None else torch.nn.functional.pad(phi, (0, 1))
         for group in self.groups:
@@ -86,19 +58,23 @@ class FourierRings:
     ) -> tuple[Tensor, Kept]:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
         mix, *features = spectra
-        parts = [part - c for part, c in zip(parts, centre, strict=True)]
-        out, kept = parts[0].new_empty(self.num_nodes, mix.shape[1]), []
-        for chunk in self._chunks(mix.shape[1]):
-            z = self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
+        out, kept, zeros = parts[0].new_empty(self.num_nodes, mix.shape[1]), [], int(self.back is not None)
+        blocks = self._slices(mix.shape[1], BLOCK // len(weight))
+        room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
+        for block in blocks:
+            z = project(parts, centre, weight[:, block], bias[:, block], zeros, None if self.keep else room)
+            filters = [mixed(mix[:, block], feature, r) for feature, r in zip(features, rooms, strict=True)]
+            for chunk in self._slices(z.shape[1], CHUNK):
+                results = []
+                for group, filter in zip(self.groups, filters, strict=True):
+                    *gates, v = _pick(z[:, chunk], group)
+                    laid = _laid_out(v, group)
+                    for gate, f in zip(gates, _spectra(filter[:, chunk], group), strict=True):
+                        v = torch.mul(gate, _inverse(torch.fft.rfft(laid).mul_(f), group), out=laid[..., : group.width])
+                    results.append(v)
+                channel_last(self._join(results), out[:, block][:, chunk])
             if self.keep:
                 kept.append(z)
-            results = []
-            for group, feature in zip(self.groups, features, strict=True):
-                *gates, v = _pick(z, group)
-                for gate, filter in zip(gates, _filters(mix[:, chunk], feature, group), strict=True):
-                    v = gate * _inverse(torch.fft.rfft(v, n=group.length).mul_(filter), group)
-                results.append(v)
-            out[:, chunk] = self._join(results).t()
         return out, kept
 
     def backward(
@@ -113,47 +89,62 @@ class FourierRings:
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts, weight, bias and (mix, features before `transform`)."""
         mix, *features = spectra
-        parts = [part - c for part, c in zip(parts, centre, strict=True)]
-        dparts = [torch.zeros_like(part) for part in parts]
-        dweight, dbias, dmix = torch.empty_like(weight), torch.empty_like(bias), torch.zeros_like(mix)
+        blocks, zeros = self._slices(mix.shape[1], BLOCK // len(weight)), int(self.back is not None)
+        dparts = [torch.empty_like(part) for part in parts]
+        dweight, dbias, dmix = torch.zeros_like(weight), torch.empty_like(bias), torch.zeros_like(mix)
         dfeatures = [torch.zeros_like(feature) for feature in features]
-        for n, chunk in enumerate(self._chunks(mix.shape[1])):
-            z = kept[n] if kept else self._pad(_project(parts, weight[:, chunk], bias[:, chunk]))
-            top = self._pad(grad[:, chunk].t().contiguous().unsqueeze(0))  # (1, C, N)
-            pieces = []
-            for group, feature, dfeature in zip(self.groups, features, dfeatures, strict=True):
-                filters = _filters(mix[:, chunk], feature, group)
-                dz, dfilters = _group_backward(_pick(z, group), _pick(top, group)[0], filters, group)
-                pieces.append(dz.flatten(0, 1))
-                flat = dfilters.flatten(0, 1)  # (K * C, S * 2 * (L // 2 + 1)), weighted
-                dmix[:, chunk] += (flat @ feature.t()).view_as(dmix[:, chunk])
-                dfeature.addmm_(mix[:, chunk].flatten(0, 1).t(), flat)
-            dz = self._join(pieces)  # ((K + 1) * C, N)
-            dbias[:, chunk] = dz.sum(1).view_as(dbias[:, chunk])
-            start = 0
-            for part, dpart in zip(parts, dparts, strict=True):
-                cols = slice(start, start := start + part.shape[1])
-                dpart.addmm_(dz.t(), weight[:, chunk, cols].flatten(0, 1))
-                dweight[:, chunk, cols] = (dz @ part).view(weight.shape[0], -1, part.shape[1])
+        room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
+        for n, block in enumerate(blocks):
+            z = kept[n] if kept else project(parts, centre, weight[:, block], bias[:, block], zeros, room)
+            filters = [mixed(mix[:, block], feature, r) for feature, r in zip(features, rooms, strict=True)]
+            dz = self._rings_backward(grad[:, block], z, filters)
+            dbias[:, block] = dz.sum(2)
+            dweight[:, block] = unproject(dz, parts, centre, weight[:, block], dparts, n > 0)
+            for group, feature, dfilter, dfeature in zip(self.groups, features, filters, dfeatures, strict=True):
+                counts = group.weight.to(feature.dtype).repeat(feature.shape[1] // len(group.weight))
+                dmix[:, block] += unmix(dfilter, mix[:, block], feature, counts, dfeature)
         return dparts, dweight, dbias, (dmix, self._transform_back(dfeatures))
+
+    def _rings_backward(self, grad: Tensor, z: Tensor, filters: list[Tensor]) -> Tensor:
+        """Return the gradients of gates and value, ``(K + 1, C, N)``; those of the filters take the filters' place."""
+        dz = torch.empty_like(z) if self.keep else z  # in place where nobody needs z any more
+        for chunk in self._slices(z.shape[1], CHUNK):
+            top = self._pad(channel_first(grad[:, chunk]).unsqueeze(0))  # (1, C, N)
+            pieces = []
+            for group, filter in zip(self.groups, filters, strict=True):
+                piece = _pick(z[:, chunk], group)
+                dpiece = _pick(dz[:, chunk], group) if self.back is None else piece  # where there are several, a copy
+                _group_backward(piece, _pick(top, group)[0], filter[:, chunk], group, dpiece)
+                pieces.append(dpiece)
+            if self.back is not None:
+                dz[:, chunk, :-1] = self._join([piece.flatten(0, 1) for piece in pieces]).view(len(z), -1, self.num_nodes)
+        return dz[..., : self.num_nodes]
 
     def _transform_back(self, dfeatures: list[Tensor]) -> Tensor:
         """Return the gradient of the features before `transform`, ``(R, P)``."""
         dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.rings) + 1)
         for group, dfeature in zip(self.groups, dfeatures, strict=True):
-            rows = dfeature.view(len(dphi), -1, len(group.weight)).div(group.weight.to(dfeature.dtype))
-            back = torch.fft.irfft(torch.view_as_complex(rows.view(*rows.shape[:2], -1, 2)), n=group.length).flatten(1)
+            rows = dfeature.view(len(dphi), -1, group.length // 2 + 1, 2)
+            back = torch.fft.irfft(torch.view_as_complex(rows), n=group.length).flatten(1)
             if group.places is None:
                 dphi[:, :-1] += back
             else:
                 dphi.index_add_(1, group.places, back)
         return dphi[:, :-1]
 
-    def _chunks(self, channels: int) -> list[slice]:
+    def _slices(self, channels: int, numbers: int) -> list[slice]:
+        """Cut the channels so that a projection of each slice has at most so many numbers."""
         width = sum(g.length * (1 if g.nodes is None else g.nodes.numel() // g.width) for g in self.groups)
-        count = -(-channels // max(1, min(channels, CHUNK // width)))
+        count = -(-channels // max(1, min(channels, numbers // width)))
         edges = [channels * i // count for i in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(edges)]
+
+    def _rooms(self, blocks: list[slice], weight: Tensor, spectra: Sequence[Tensor], like: Tensor) -> list[Tensor]:
+        """Return memory for the gates and value of a block and for its filters, one group after the other."""
+        most = max(block.stop - block.start for block in blocks)
+        rows = [0 if self.keep else len(weight) * most, *[(len(weight) - 1) * most] * len(self.groups)]
+        columns = [self.num_nodes + 1, *(feature.shape[1] for feature in spectra[1:])]
+        return [room_for(r, c, like) for r, c in zip(rows, columns, strict=True)]
 
     def _pad(self, z: Tensor) -> Tensor:
         """Append the zero that places beyond a ring's end point at, where there are such places."""
@@ -166,40 +157,47 @@ class FourierRings:
         return torch.cat([piece.flatten(1) for piece in pieces], 1).index_select(1, self.back)
 
 
-def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group) -> tuple[Tensor, Tensor]:
-    """Return the gradients of ``(K + 1, C, G, W)`` gates and value, and of the filters, weighted, in real view."""
+def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group, dz: Tensor) -> None:
+    """Write the gradients of ``(K + 1, C, G, W)`` gates and value to ``dz``, which may be they, and of the filters to those."""
     *gates, v = z
-    spectra, mixed = [], []
-    for gate, filter in zip(gates, filters, strict=True):
-        spectra.append(torch.fft.rfft(v, n=group.length))
-        mixed.append(_inverse(spectra[-1] * filter, group))
-        v = gate * mixed[-1]
-    dz, dfilters = torch.empty_like(z), []
+    spectra, convolved = [], []
+    each, laid = _spectra(filters, group), _laid_out(v, group)
+    here = laid[..., : group.width]
+    for gate, filter in zip(gates, each, strict=True):
+        spectra.append(torch.fft.rfft(laid))
+        convolved.append(_inverse(spectra[-1] * filter, group))
+        torch.mul(gate, convolved[-1], out=here)
     for i in reversed(range(len(gates))):
-        torch.mul(grad, mixed[i], out=dz[i])
-        back = torch.fft.rfft(grad * gates[i], n=group.length)
-        dfilters.append(_by_size(back * spectra[i].conj_physical_(), group))
-        grad = _inverse(back.mul_(filters[i].conj()), group)
+        torch.mul(grad, gates[i], out=here)
+        back = torch.fft.rfft(laid)
+        torch.mul(grad, convolved[i], out=dz[i])
+        product = each[i].conj_physical_() * back  # a filter's place is free from here on
+        _by_size(back.mul_(spectra[i].conj_physical_()), group, filters[i])
+        grad = _inverse(product, group)
     dz[-1] = grad
-    return dz, torch.stack(dfilters[::-1])
 
 
-def _filters(mix: Tensor, feature: Tensor, group: Group) -> Tensor:
+def _spectra(filters: Tensor, group: Group) -> Tensor:
     """Return the spectra of a chunk's filters, ``(K, C, G or 1, L // 2 + 1)``."""
-    rows = (mix.flatten(0, 1) @ feature).view(*mix.shape[:2], -1, group.length // 2 + 1, 2)
-    spectrum = torch.view_as_complex(rows)
+    spectrum = torch.view_as_complex(filters.unflatten(2, (-1, group.length // 2 + 1, 2)))
     return spectrum if group.size is None else spectrum.index_select(2, group.size)
 
 
-def _by_size(spectrum: Tensor, group: Group) -> Tensor:
-    """Add up rings of one size and weight the harmonics, ``(C, G, L // 2 + 1)`` to real ``(C, S * 2 * (L // 2 + 1))``."""
+def _by_size(spectrum: Tensor, group: Group, out: Tensor) -> None:
+    """Add up rings of one size, ``(C, G, L // 2 + 1)`` to real ``(C, S * 2 * (L // 2 + 1))``."""
     rows = torch.view_as_real(spectrum).flatten(2)  # (C, G, 2 * (L // 2 + 1))
     if group.size is None:
-        rows = rows.sum(1, keepdim=True)
+        torch.sum(rows, 1, out=out)
     else:
-        sizes = int(group.size.max()) + 1
-        rows = rows.new_zeros(rows.shape[0], sizes, rows.shape[2]).index_add_(1, group.size, rows)
-    return (rows * group.weight.to(rows.dtype)).flatten(1)
+        out.zero_().unflatten(1, (-1, rows.shape[2])).index_add_(1, group.size, rows)
+
+
+def _laid_out(v: Tensor, group: Group) -> Tensor:
+    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind, in memory of its own."""
+    laid = v.new_empty(*v.shape[:-1], group.length + SPARE)[..., : group.length]
+    laid[..., : group.width] = v
+    laid[..., group.width :] = 0.0
+    return laid
 
 
 def _inverse(spectrum: Tensor, group: Group) -> Tensor:
@@ -207,71 +205,8 @@ def _inverse(spectrum: Tensor, group: Group) -> Tensor:
     return y if group.length == group.width else y[..., : group.width]
 
 
-def _project(parts: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
-    """Return gates and value of a chunk channel-first, ``(K + 1, C, N)``."""
-    start, rows = parts[0].shape[1], weight.flatten(0, 1)
-    z = torch.addmm(bias.reshape(-1, 1), rows[:, :start], parts[0].t())
-    for part in parts[1:]:
-        z.addmm_(rows[:, start : start + part.shape[1]], part.t())
-        start += part.shape[1]
-    return z.view(*weight.shape[:2], -1)
-
-
 def _pick(z: Tensor, group: Group) -> Tensor:
     """Lay padded rows of nodes out on the group's rings, ``(K + 1, C, N + 1)`` to ``(K + 1, C, G, W)``."""
     if group.nodes is None:
         return z.unsqueeze(2)
     return z.index_select(2, group.nodes).view(*z.shape[:2], -1, group.width)
-
-
-def _transform_length(size: int, ring: int) -> int:
-    """Return a ring's transform length, a function of its own size alone."""
-    if size >= SMALL:
-        return ring if ring != size else ring_length(size)
-    power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1
-    return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
-
-
-@lru_cache(maxsize=64)
-def _layout(sizes: tuple[int, ...], fast: bool, device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
-    """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
-    ring = {size: fast_length(size) if fast else size for size in sizes}
-    rings = tuple(sorted({*ring.values()}))
-    members: dict[tuple[int, int], list[int]] = {}
-    for i, size in enumerate(sizes):
-        length = _transform_length(size, ring[size])
-        members.setdefault((length, size if size >= SMALL else 0), []).append(i)
-    starts = torch.tensor([0, *sizes]).cumsum(0)
-    groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
-    for (length, _), rows in members.items():
-        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], ring, rings, sum(sizes))
-        assert group.nodes is not None
-        real = group.nodes < sum(sizes)
-        back[group.nodes[real]] = offset + real.nonzero().squeeze(1)
-        offset += group.nodes.numel()
-        groups.append(group)
-    if len(sizes) == 1:
-        group = groups[0]
-        places = None if group.length == rings[0] else group.places
-        return rings, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
-    return rings, [group.to(device) for group in groups], back.to(device)
-
-
-def _group(length: int, sizes: list[int], starts: list[int], ring: dict[int, int], rings: tuple[int, ...], nodes: int) -> Group:
-    width, distinct = max(sizes), sorted({*sizes})
-    place = torch.arange(width)
-    size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)
-    index = torch.where(place < size, start + place, nodes)  # (G, W)
-    at = dict(zip(rings, torch.tensor([0, *rings]).cumsum(0).tolist(), strict=False))
-    lag = torch.arange(length)
-    n = torch.tensor(distinct).unsqueeze(1)
-    around = torch.tensor([ring[s] for s in distinct]).unsqueeze(1)
-    first = torch.tensor([at[ring[s]] for s in distinct]).unsqueeze(1)
-    wrapped = torch.where(lag > length - n, lag - length + around, sum(rings) - first)
-    places = first + torch.where(lag < (around if length == ring[width] else n), lag, wrapped)  # (S, L)
-    which = torch.tensor([distinct.index(s) for s in sizes]) if len(distinct) > 1 else None
-    weight = torch.full((length // 2 + 1,), 2.0, dtype=torch.float64)
-    weight[0] = 1.0
-    if length % 2 == 0:
-        weight[-1] = 1.0
-    return Group(length, width, index.flatten(), which, places.flatten(), weight.repeat_interleave(2) / length)

@@ -6,13 +6,15 @@ Shapes: N nodes, C input channels, D channels, K order, G graphs of a block, W n
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from geco.nn.functional import dropout, fast_length
 from geco.nn.graph import check_features
-from geco.nn.padded import Blocks, blocks
+from geco.nn.padded import Block, Blocks, blocks
+from geco.nn.paper_filter import check_features_count, position_features
 from geco.nn.permutation import arranged
 from geco.nn.segments import Segments, segments
 
@@ -66,9 +68,10 @@ class HyenaFilter(nn.Module):
     r"""Hyena's implicit filters, :math:`F(t) = e^{-|\delta| \tau} \odot \mathrm{FFN}(\tau, \cos f\omega, -\sin f\omega)` with
     :math:`\tau = t / (\ell - 1)`, :math:`\omega = 2\pi t / \ell` and sine activations that share one trained frequency vector.
 
-    As published, positions count nodes in a fixed unit :math:`\ell`, so a node at distance t is weighed alike in every
-    graph. Not as published, :math:`\ell` is no limit: positions are computed, not stored (nor trained), and go on past
-    :math:`\ell`. For the paper's "filter size as the entire graph" set ``length`` to N.
+    As published, :math:`\ell` is the length of the sequence; here it is that of each graph ("filter size as the entire graph",
+    as the paper compares with it), so that graphs of different size have different filters. Given as a number, it is a fixed
+    unit in nodes: a node at distance t is weighed alike in every graph, and positions go on past :math:`\ell`. Not as
+    published, positions are computed, not stored (nor trained).
 
     Args:
         count: filters per channel.
@@ -77,7 +80,9 @@ class HyenaFilter(nn.Module):
         width: R.
         depth: hidden layers after the first.
         frequency: initial frequency of the sines; 14 as in the published language models.
-        length: :math:`\ell`.
+        length: :math:`\ell`; None is each graph's number of nodes.
+        interleaved: which filter of the FFN is whose: filter i of channel c is the one at c * count + i, as published, or at
+            i * D + c, as networks of before had it. It decides how fast each decays, if there are several per channel.
 
     Shapes:
         n to (count, D, n).
@@ -96,15 +101,15 @@ class HyenaFilter(nn.Module):
         width: int = 64,
         depth: int = 2,
         frequency: float = 14.0,
-        length: int = 1024,
+        length: int | None = None,
+        interleaved: bool = True,
     ) -> None:
         super().__init__()
-        if features < 3 or features % 2 == 0:
-            raise ValueError(f"features must be odd and at least 3, a position and pairs of waves; got {features}")
-        if width < 1 or depth < 0 or length < 2:
+        check_features_count(features)
+        if width < 1 or depth < 0 or (length is not None and length < 2):
             raise ValueError(f"width must be at least 1, depth 0 and length 2; got {width}, {depth} and {length}")
         self.count, self.channels, self.bands, self.length = count, channels, features // 2, length
-        self.initial_frequency = frequency
+        self.initial_frequency, self.interleaved = frequency, interleaved
         self.layers = nn.ModuleList(nn.Linear(width if i else features, width) for i in range(depth + 1))
         self.frequency = nn.Parameter(torch.full((width,), frequency))
         self.mix = nn.Linear(width, count * channels, bias=False)
@@ -117,23 +122,37 @@ class HyenaFilter(nn.Module):
         nn.init.constant_(self.frequency, self.initial_frequency)
 
     def forward(self, n: int) -> Tensor:
-        """Return the filters at places 0 to n - 1."""
+        """Return the filters of a graph of n nodes at places 0 to n - 1."""
+        place = torch.arange(n, device=self.mix.weight.device, dtype=torch.float64).unsqueeze(1)
+        return self._at(place, self.length or n)
+
+    def of(self, sizes: Tensor, width: int) -> Tensor:
+        """Return the filters of graphs of several sizes ``(S,)`` at places 0 to W - 1, ``(count, D, S, W)``.
+
+        What stands past a graph's end, where convolutions are causal, reaches no node of it.
+        """
+        place = torch.arange(width, device=sizes.device, dtype=torch.float64).repeat(len(sizes)).unsqueeze(1)
+        filters = self._at(place, sizes.repeat_interleave(width).unsqueeze(1))
+        return filters.reshape(self.count, self.channels, len(sizes), width)
+
+    def _at(self, place: Tensor, length: Tensor | int) -> Tensor:
+        """Return the filters at places ``(P, 1)`` of sequences of the given length, ``(count, D, P)``."""
         like = self.mix.weight
-        place = torch.arange(n, device=like.device, dtype=torch.float64).unsqueeze(1)
-        wave = torch.linspace(1e-4, self.bands - 1, self.bands, dtype=torch.float64, device=like.device)
-        angle = 2 * math.pi * place / self.length * wave
-        h = torch.cat([place / (self.length - 1), angle.cos(), -angle.sin()], 1).to(like.dtype)
+        h = position_features(place, length, self.bands).to(like.dtype)
         with torch.autocast(like.device.type, enabled=False):  # fast sines need the precision
             for layer in self.layers:
                 h = torch.sin(self.frequency * layer(h))
-            filters: Tensor = self.mix(h).t() * self._decay(place)
-        return filters.view(self.count, self.channels, n)
+            filters: Tensor = self.mix(h).t() * self._decay(place, length)
+        if self.interleaved:
+            return filters.view(self.channels, self.count, -1).transpose(0, 1)
+        return filters.view(self.count, self.channels, -1)
 
-    def _decay(self, place: Tensor) -> Tensor:
-        """Return the window, ``(count * D, n)``: a channel falls to 1/100 at 0.3 (the last) to 1.5 (the first) lengths."""
+    def _decay(self, place: Tensor, length: Tensor | int) -> Tensor:
+        """Return the window, ``(count * D, P)``: a filter falls to 1/100 at 0.3 (the last) to 1.5 (the first) lengths."""
         like, target = self.mix.weight, math.log(1e-2)
         rate = torch.linspace(target / 1.5, target / 0.3, len(like), dtype=torch.float64, device=like.device)
-        return torch.exp(rate.unsqueeze(1) * place.t() / (self.length - 1)).to(like.dtype)
+        last = (length - 1).clamp(min=1).t() if isinstance(length, Tensor) else max(length - 1, 1)
+        return torch.exp(rate.unsqueeze(1) * place.t() / last).to(like.dtype)
 
 
 class Hyena(nn.Module):
@@ -167,7 +186,7 @@ class Hyena(nn.Module):
         in_channels: int | None = None,
         short: int = 3,
         dropout: float = 0.0,
-        filter_kwargs: dict[str, int | float] | None = None,
+        filter_kwargs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         if channels < 1 or order < 2:
@@ -176,7 +195,7 @@ class Hyena(nn.Module):
         self.in_channels = in_channels or channels
         self.in_proj = nn.Linear(self.in_channels, (order + 1) * channels)
         self.short = ShortConv((order + 1) * channels, short)
-        self.filter = HyenaFilter(order - 1, channels, **(filter_kwargs or {}))  # type: ignore[arg-type]
+        self.filter = HyenaFilter(order - 1, channels, **(filter_kwargs or {}))
         self.skip = nn.Parameter(torch.randn(order - 1, channels))
         self.out_proj = nn.Linear(channels, channels)
 
@@ -190,17 +209,27 @@ class Hyena(nn.Module):
         """Mix each graph's nodes; ``order`` is the node at each place (default: as they come)."""
         check_features(x, self.in_channels)
         rings, layout = _laid_out(x, batch, order)
-        filters = self.filter(max(rings.sizes))  # (K - 1, D, longest)
-        parts = [self._block(part, filters) for part in layout.lay_out(rings.arrange(self.in_proj(x)))]
+        streams = layout.lay_out(rings.arrange(self.in_proj(x)))
+        shared = None if self.filter.length is None else self.filter(max(rings.sizes))  # (K - 1, D, longest)
+        parts = [self._block(part, *self._filters(block, shared)) for part, block in zip(streams, layout.each, strict=True)]
         out: Tensor = self.out_proj(rings.restore(layout.take_back(parts)))
         return out
 
-    def _block(self, streams: Tensor, filters: Tensor) -> Tensor:
+    def _filters(self, block: Block, shared: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return a block's filters, ``(K - 1, D, W)``, or its sizes', ``(K - 1, S, D, W)``, and each graph's, ``(G,)``."""
+        if shared is not None:
+            return shared[..., : block.width], None
+        if block.mask is None:
+            return self.filter(block.width), None
+        sizes, which = block.mask.sum(1).unique(return_inverse=True)
+        return self.filter.of(sizes, block.width).transpose(1, 2), which
+
+    def _block(self, streams: Tensor, filters: Tensor, which: Tensor | None) -> Tensor:
         """Run the recurrence on ``(G, W, (K + 1) D)``; causal, so padding behind a graph's end reaches no node of it."""
         first, *gates, v = self.short.along(streams.transpose(1, 2)).chunk(self.order + 1, 1)  # (G, D, W) each
         for gate, f, skip in zip(reversed(gates), filters, self.skip, strict=True):
             v = dropout(v * gate, self.dropout, self.training)
-            v = causal_conv(v, f[:, : v.shape[-1]]) + skip.unsqueeze(1) * v
+            v = causal_conv(v, f, which) + skip.unsqueeze(1) * v
         return (first * v).transpose(1, 2)
 
     def extra_repr(self) -> str:
@@ -208,8 +237,13 @@ class Hyena(nn.Module):
         return f"{self.channels}, order={self.order}"
 
 
-def causal_conv(v: Tensor, f: Tensor) -> Tensor:
+def causal_conv(v: Tensor, f: Tensor, which: Tensor | None = None) -> Tensor:
     r"""Return :math:`y_t = \sum_{i \le t} f_{t-i} v_i`, ``(..., n)`` with ``(..., n)`` to ``(..., n)``.
+
+    Args:
+        v: values.
+        f: filters, which broadcast.
+        which: filter of each of v's first dimension, if they do not.
 
     Example:
         >>> causal_conv(torch.tensor([1., 2., 3.]), torch.tensor([0., 1., 0.])).round(decimals=4) + 0
@@ -219,7 +253,8 @@ def causal_conv(v: Tensor, f: Tensor) -> Tensor:
     length = fast_length(2 * n - 1)
     with torch.autocast(v.device.type, enabled=False):
         work = torch.promote_types(f.dtype, torch.float32)
-        spectrum = torch.fft.rfft(v.to(work), n=length) * torch.fft.rfft(f.to(work), n=length)
+        filters = torch.fft.rfft(f.to(work), n=length)
+        spectrum = torch.fft.rfft(v.to(work), n=length) * (filters if which is None else filters[which])
         y: Tensor = torch.fft.irfft(spectrum, n=length)
         return y[..., :n].to(dtype)
 

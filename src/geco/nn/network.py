@@ -11,7 +11,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from geco.nn.baselines import BASELINES, PolynormerBody
+from geco.nn.baselines import BASELINES, PolynormerBody, TransformerStack
 from geco.nn.diffusion import Diffusion
 from geco.nn.functional import dropout
 from geco.nn.heads import GraphHead, NodeHead, Pooling, TokenHead
@@ -86,14 +86,15 @@ class Network(nn.Module):
         head: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        options = _with_hyena(body, options or {}, length=None, interleaved=True)  # so that what is saved names them
         self.config: dict[str, Any] = {
             "body": body, "in_channels": in_channels, "level": level, "num_targets": num_targets,
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
             "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden": hidden, "layers": layers,
             "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion, "heads": heads,
-            "options": options or {}, "inputs": inputs or {}, "head": head or {},
+            "options": options, "inputs": inputs or {}, "head": head or {},
         }  # fmt: skip
-        options, inputs = options or {}, inputs or {}
+        inputs = inputs or {}
         self.level, self.input_dropout = level, input_dropout
         plain = in_channels > 0 and not (categories or encodings or inputs.get("standardise"))
         self.nodes = None if plain else NodeEncoder(hidden, in_channels, categories, encodings, **inputs)
@@ -117,7 +118,7 @@ class Network(nn.Module):
         """Tell encoder and body which epoch of how many they train in, if they depend on it."""
         if self.nodes is not None:
             self.nodes.set_epoch(epoch)
-        if isinstance(self.body, GECO | HybridStack):
+        if isinstance(self.body, GECO | HybridStack | TransformerStack):
             self.body.set_epoch(epoch)
         elif isinstance(self.body, PolynormerBody):
             self.body.set_epoch(epoch, epochs)
@@ -137,6 +138,8 @@ class Network(nn.Module):
         elif isinstance(self.body, HybridStack):
             edges = None if self.edges is None else self.edges(data)
             h = self.body(x, data.edge_index, batch, edges, graph_id, place)
+        elif isinstance(self.body, TransformerStack):
+            h = self.body(x, data.edge_index, batch, graph_id, place)
         else:
             h = self.body(x, data.edge_index, batch)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()
@@ -155,12 +158,33 @@ class Network(nn.Module):
             return {**config, "options": first_filters(options)}
         if body == "hybrid" and options.get("mixer", "geco") == "geco":
             return {**config, "options": {**options, "mixer_kwargs": first_filters(options.get("mixer_kwargs") or {})}}
-        return config
+        return {**config, "options": _with_hyena(str(body), options, length=1024, interleaved=False)}
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Network:
         """Read a network written by `save_pretrained`, in evaluation mode; runs no code from the folder."""
         return load_pretrained(cls, Path(folder)).eval()
+
+
+def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, Any]:
+    """Return a body's options with these of Hyena's filter wherever it has one and they are not given.
+
+    Example:
+        >>> _with_hyena("hybrid", {"mixer": "hyena"}, length=5)
+        {'mixer': 'hyena', 'mixer_kwargs': {'filter_kwargs': {'length': 5}}}
+    """
+    mixer, more = options.get("mixer"), options.get("mixer_kwargs") or {}
+    if body == "hyena":
+        return _filled(options, ["filter_kwargs"], filter)
+    if body == "hybrid" and mixer == "hyena":
+        return _filled(options, ["mixer_kwargs", "filter_kwargs"], filter)
+    if body == "hybrid" and mixer == "cascade" and more.get("context") == "hyena":
+        return _filled(options, ["mixer_kwargs", "context_kwargs", "filter_kwargs"], filter)
+    return options
+
+
+def _filled(table: dict[str, Any], path: list[str], values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, **table} if not path else {**table, path[0]: _filled(table.get(path[0]) or {}, path[1:], values)}
 
 
 def make_head(

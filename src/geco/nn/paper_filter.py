@@ -6,15 +6,16 @@ Shapes: N nodes, K order, D channels, R hidden units, B bands, P places of all r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from geco.nn.filters import Filter, places_of
+from geco.nn.rows import by_rows
 
-__all__ = ["Gain", "PaperFilter", "position_features", "sine_layers"]
+__all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
 
 Gain = Literal["none", "mean", "l1"]
 ROWS = 4096  # places of one pass over the filters that stay in the cache
@@ -42,8 +43,8 @@ class PaperFilter(Filter):
         N to (K, D, N).
 
     Example:
-        >>> PaperFilter(2, 4, gain="l1")(5).abs().sum(-1).mean()
-        tensor(1.0000, grad_fn=<MeanBackward0>)
+        >>> PaperFilter(2, 4, gain="l1")(5).shape
+        torch.Size([2, 4, 5])
     """
 
     def __init__(
@@ -78,30 +79,38 @@ class PaperFilter(Filter):
     def forward(self, num_nodes: int) -> Tensor:
         """Return the filters at every place of a ring, ``(K, D, N)``."""
         place = torch.arange(num_nodes, device=self.mix.weight.device).unsqueeze(1)
-        filters = self.mix(self._hidden(place, num_nodes)).t()  # (K * D, N)
-        if self.gain == "l1":
-            filters = filters / filters.abs().sum(1, keepdim=True)
-        return filters.reshape(self.order, self.channels, -1)  # type: ignore[no-any-return]
+        filters = self._scaled(self.mix(self._hidden(place, num_nodes)).t())  # (K * D, N)
+        return filters.reshape(self.order, self.channels, -1)
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return mix and features; where every ring has gains of its own, the filters themselves and the identity."""
-        hidden = self._hidden(*places_of(sizes, self.mix.weight.device))  # (P, R)
+        """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their own."""
         weight = self.mix.weight
-        if self.gain == "l1" and len(sizes) == 1:
-            weight = weight / absolute_sums(weight, hidden).unsqueeze(1)
+        hidden = self._hidden(*places_of(sizes, weight.device), by_rows)  # (P, R)
+        if len(weight) <= len(self.frequency) or (self.gain == "l1" and len(sizes) > 1):
+            filters = torch.cat([self._scaled(weight @ rows.t()) for rows in hidden.split(list(sizes))], 1)  # (K * D, P)
+            weight, hidden = torch.eye(len(weight), dtype=weight.dtype, device=weight.device), filters.t()
         elif self.gain == "l1":
-            sums = torch.stack([absolute_sums(weight, rows) for rows in hidden.split(list(sizes))], 1)  # (K * D, rings)
-            scale = torch.repeat_interleave(sums, torch.tensor(sizes, device=sums.device), 1)
-            hidden, weight = (weight @ hidden.t() / scale).t(), torch.eye(len(weight), dtype=weight.dtype, device=weight.device)
+            weight = weight / absolute_sums(weight, hidden).unsqueeze(1)
         return weight.view(self.order, self.channels, -1), hidden.t()
 
     def harmonics_of(self, limit: int) -> None:
         """Return None: between its ends, which do not meet, the filter is of any roughness."""
 
-    def _hidden(self, place: Tensor, size: Tensor | int) -> Tensor:
+    def _hidden(self, place: Tensor, size: Tensor | int, run: Callable[..., Tensor] | None = None) -> Tensor:
         """Return the last hidden layer at places ``(P, 1)`` of rings of the given size, ``(P, R)``, with the gain 1 / N."""
-        h = sine_layers(position_features(place, size, self.bands).to(self.mix.weight.dtype), self.layers, self.frequency)
+        features = position_features(place, size, self.bands).to(self.mix.weight.dtype)
+        h = self._sines(features) if run is None else run(self._sines, [*self.layers.parameters(), self.frequency], features)
         return h / size if self.gain == "mean" else h
+
+    def _sines(self, h: Tensor) -> Tensor:
+        for layer in self.layers:
+            assert isinstance(layer, nn.Linear)  # the frequency joins the weights: one pass over the places less
+            weight, bias = self.frequency.unsqueeze(1) * layer.weight, self.frequency * layer.bias
+            h = torch.sin(nn.functional.linear(h, weight, bias))
+        return h
+
+    def _scaled(self, filters: Tensor) -> Tensor:
+        return filters / filters.abs().sum(1, keepdim=True) if self.gain == "l1" else filters
 
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""
@@ -123,17 +132,11 @@ def position_features(place: Tensor, length: Tensor | int, bands: int) -> Tensor
         >>> position_features(torch.arange(3).unsqueeze(1), 3, 1)[:, 0]
         tensor([0.0000, 0.5000, 1.0000], dtype=torch.float64)
     """
-    place = place.double()
+    place, last = place.double(), length - 1
+    last = last.clamp(min=1) if isinstance(last, Tensor) else torch.sym_max(last, 1)
     wave = torch.linspace(1e-4, bands - 1, bands, dtype=torch.float64, device=place.device)
     angle = 2 * math.pi * place / length * wave
-    return torch.cat([(place / (length - 1)).nan_to_num(0.0), angle.cos(), -angle.sin()], 1)
-
-
-def sine_layers(h: Tensor, layers: Iterable[nn.Module], frequency: Tensor) -> Tensor:
-    """Return the network's last hidden layer, ``(P, 2 B + 1)`` to ``(P, R)``; all sines share one frequency vector."""
-    for layer in layers:
-        h = torch.sin(frequency * layer(h))
-    return h
+    return torch.cat([place / last, angle.cos(), -angle.sin()], 1)
 
 
 def absolute_sums(weight: Tensor, hidden: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The structure order of a batch: places that came with the data, or worked out from the edges and remembered.
+"""The node orders of a batch. That of its structure: places that came with the data, or worked out from the edges.
 
 Shapes: N nodes, M edges.
 """
@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from geco.nn.adjacency import endpoints
-from geco.nn.permutation import arranged
+from geco.nn.permutation import Permutation, arranged, shuffled
 from geco.nn.remember import Remembered
 from geco.nn.segments import Segments, segments
 from geco.nn.structure import structure_order
 
-__all__ = ["placed", "places"]
+__all__ = ["layer_orders", "placed", "places"]
 
 _known = Remembered[Tensor]()
 
@@ -63,3 +63,42 @@ def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
         place[nodes[first + order]] = torch.arange(size)
         first += size
     return place.to(edge_index.device)
+
+
+def layer_orders(
+    kind: Permutation,
+    layers: int,
+    edge_index: Tensor,
+    num_nodes: int,
+    batch: Tensor | None,
+    graph_id: Tensor | None = None,
+    place: Tensor | None = None,
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+) -> list[Tensor | None]:
+    """Return the order of every layer, None for the natural one: all share one but under ``dynamic``.
+
+    Args:
+        kind: of order, as in `GECO`.
+        layers: how many.
+        edge_index: of the batch.
+        num_nodes: N.
+        batch: graph of each node, ``(N,)``, or None.
+        graph_id: number of each graph in its data set.
+        place: as in `placed`.
+        seed: of the run.
+        epoch: of the run, for ``dynamic``.
+
+    Example:
+        >>> layer_orders("natural", 2, torch.tensor([[0], [1]]), 3, None)
+        [None, None]
+    """
+    if kind == "natural":
+        return [None] * layers
+    rings = segments(num_nodes, batch, edge_index.device)
+    if kind == "structure":
+        return [placed(rings, edge_index, batch, place).order] * layers
+    if kind == "static":
+        return [shuffled(rings, seed, 0, 0, graph_id).order] * layers
+    return [shuffled(rings, seed, epoch, layer, graph_id).order for layer in range(layers)]

@@ -25,7 +25,7 @@ def by_rows(fn: Callable[..., Tensor], parameters: Sequence[Tensor], *inputs: Te
     Random numbers drawn by ``fn`` are drawn again in backward, the same ones.
 
     Args:
-        fn: function of ``(rows, C)`` tensors that returns ``(rows, C)``.
+        fn: function of ``(rows, C)`` tensors that returns ``(rows, .)``.
         parameters: everything else that ``fn`` depends on and that may need a gradient.
         inputs: tensors ``(N, C)`` of equal N.
 
@@ -45,9 +45,12 @@ class _ByRows(torch.autograd.Function):
     def forward(ctx: Any, fn: Callable[..., Tensor], num_inputs: int, *tensors: Tensor) -> Tensor:
         ctx.fn, ctx.num_inputs, ctx.random_state = fn, num_inputs, torch.get_rng_state()
         ctx.save_for_backward(*tensors)
-        out = torch.empty_like(tensors[0])
-        for rows, *blocks in zip(out.split(ROWS), *(t.split(ROWS) for t in tensors[:num_inputs]), strict=True):
-            rows.copy_(fn(*blocks))
+        out = None
+        for start, *blocks in zip(range(0, len(tensors[0]), ROWS), *(t.split(ROWS) for t in tensors[:num_inputs]), strict=True):
+            y = fn(*blocks)
+            out = y.new_empty(len(tensors[0]), y.shape[1]) if out is None else out
+            out[start : start + ROWS] = y
+        assert out is not None
         return out
 
     @staticmethod

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 
 from geco.nn.functional import dropout
 from geco.nn.hybrid import GPSLayer
-from geco.nn.permutation import Permutation, check_permutation, shuffled
-from geco.nn.places import placed
-from geco.nn.segments import segments
+from geco.nn.permutation import Permutation, check_permutation
+from geco.nn.places import layer_orders
 
 __all__ = ["HybridStack"]
 
@@ -85,10 +84,11 @@ class HybridStack(nn.Module):
         epochs = [self.epoch]
         if self.permutation == "dynamic" and not self.training:
             epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
-        if self.permutation == "structure":
-            ordered = [placed(segments(len(x), batch, x.device), edge_index, batch, place).order] * len(self.layers)
-            return self._run(x, edge_index, batch, edge_attr, ordered)
-        runs = [self._run(x, edge_index, batch, edge_attr, self._orders(x, batch, graph_id, epoch)) for epoch in epochs]
+        runs = []
+        for epoch in epochs:
+            known = (edge_index, len(x), batch, graph_id, place)
+            orders = layer_orders(self.permutation, len(self.layers), *known, seed=self.seed, epoch=epoch)
+            runs.append(self._run(x, edge_index, batch, edge_attr, orders))
         return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
 
     def _run(
@@ -99,12 +99,3 @@ class HybridStack(nn.Module):
             assert isinstance(layer, GPSLayer)
             h, edges = layer.with_edges(h, edge_index, batch, edges, order)
         return h
-
-    def _orders(self, x: Tensor, batch: Tensor | None, graph_id: Tensor | None, epoch: int) -> list[Tensor | None]:
-        """Return the order of every layer; None is the natural one."""
-        if self.permutation == "natural":
-            return [None] * len(self.layers)
-        rings = segments(len(x), batch, x.device)
-        if self.permutation == "static":
-            return [shuffled(rings, self.seed, 0, 0, graph_id).order] * len(self.layers)
-        return [shuffled(rings, self.seed, epoch, layer, graph_id).order for layer in range(len(self.layers))]

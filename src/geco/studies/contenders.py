@@ -52,8 +52,8 @@ def _layer(edges: Tensor, num_nodes: int, channels: int) -> Contender:
     return Contender(module, lambda x: module(x, edges))
 
 
-def _plain(edges: Tensor, num_nodes: int, channels: int) -> Contender:
-    module = GECOConv(channels)
+def _plain(edges: Tensor, num_nodes: int, channels: int, **options: object) -> Contender:
+    module = GECOConv(channels, **options)  # type: ignore[arg-type]
     forward = adjacency(edges, num_nodes).forward
     assert forward is not None
     crow, col, value = forward
@@ -88,6 +88,8 @@ CONTENDERS: dict[str, Callable[[Tensor, int, int], Contender]] = {
         e, n, c, filter="waves", filter_kwargs={"position": "absolute", "gain": "mean"}
     ),
     "plain composition": _plain,
+    "geco conv, paper filter": lambda e, n, c: _conv(e, n, c, filter="paper"),
+    "plain composition, paper filter": lambda e, n, c: _plain(e, n, c, filter="paper"),
     "geco layer": _layer,
     "fused attention": _attention,
     "gps, performer": lambda e, n, c: _gps(e, n, c, "performer"),

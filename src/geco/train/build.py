@@ -103,9 +103,16 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     if m.name == "geco":
         block = {} if m.block_norm else {"block_norm": None}
         return {**_operator(config), "ffn_ratio": m.ffn_ratio, **block, **orders}
+    hyena = {"filter_kwargs": {"length": m.hyena_length or None}}
+    if m.name == "hyena":
+        return {**hyena, "permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed}
     if m.name != "hybrid":
         return {"norm": False} if m.name in PLAIN and not m.block_norm else {}
-    mixers: dict[str, dict[str, Any]] = {"geco": _operator(config), "attention": {"dropout": m.mixer_dropout}}
+    mixers: dict[str, dict[str, Any]] = {
+        "geco": _operator(config),
+        "attention": {"dropout": m.mixer_dropout},
+        "hyena": hyena,
+    }
     more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
     return {
         "local": m.local, "mixer": m.mixer, "norm": m.layer_norm, "ffn_ratio": m.ffn_ratio, "local_kwargs": more,
@@ -116,8 +123,8 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
 def _operator(config: Config) -> dict[str, Any]:
     """Return the options of `GECOConv`."""
     m = config.model
-    more = {"filter_kwargs": {"support": m.support}} if m.filter == "windows" else {}
-    return {"order": m.order, "norm": m.norm, "filter": m.filter, **more}
+    more = {"windows": {"support": m.support}, "paper": {"gain": m.filter_gain}}.get(m.filter)
+    return {"order": m.order, "norm": m.norm, "filter": m.filter, **({"filter_kwargs": more} if more else {})}
 
 
 def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:

@@ -18,6 +18,7 @@ from torch import Tensor, nn, optim
 from geco import __version__
 from geco.console import say
 from geco.errors import CheckpointError
+from geco.nn.filters import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
 from geco.train.finite import check_weights
 
@@ -80,12 +81,15 @@ def newest(folder: Path) -> Entry | None:
 def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimizer) -> State:
     """Put a checkpoint's weights and optimiser into place and return where training was."""
     check_format(entry, "the checkpoint")
+    if entry.about["format"] == 1 and any(isinstance(part, Filter) for part in models["model"].modules()):
+        raise CheckpointError(
+            "the checkpoint is from before GECO's filters could be chosen; go on with geco 0.1.0, or start anew"
+        )
     try:
         for which, model in models.items():
             model.load_state_dict(_below(entry, f"{which}/"))
     except RuntimeError as error:
-        old = "it is from before filters could be chosen, go on with geco 0.1.0; " if entry.about["format"] == 1 else ""
-        raise CheckpointError(f"the checkpoint does not fit the model: {old}{error}") from error
+        raise CheckpointError(f"the checkpoint does not fit the model: {error}") from error
     kept: dict[int, dict[str, Tensor]] = {}
     for name, value in _below(entry, "optim/").items():
         number, _, key = name.partition("/")

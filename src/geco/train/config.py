@@ -19,14 +19,24 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from geco.errors import GecoError
 from geco.train.settings import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 
-__all__ = ["Config", "DataConfig", "ModelConfig", "OptimConfig", "TrainConfig", "from_table", "read_toml", "to_toml"]
+__all__ = [
+    "Config",
+    "DataConfig",
+    "ModelConfig",
+    "OptimConfig",
+    "TrainConfig",
+    "as_saved",
+    "from_table",
+    "read_toml",
+    "to_toml",
+]
 
 T = TypeVar("T")
 LARGEST = 2**20  # bytes of a configuration file
 
 
-def read_toml(path: Path, base: Config | None = None) -> Config:
-    """Return the configuration in a file, on top of another one."""
+def read_toml(path: Path, base: Config | None = None, *, run: bool = False) -> Config:
+    """Return the configuration in a file, on top of another one; ``run`` says that it is that of a run, maybe an old one."""
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)
@@ -37,7 +47,21 @@ def read_toml(path: Path, base: Config | None = None) -> Config:
         raise GecoError(f"cannot read the configuration {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GecoError(f"{path} is not TOML: {error}") from error
-    return from_table(table, base or Config(), str(path))
+    return from_table(as_saved(table) if run else table, base or Config(), str(path))
+
+
+def as_saved(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run with what an earlier version meant where it did not have one yet.
+
+    Example:
+        >>> as_saved({"model": {"name": "hyena", "permutation": "static"}})
+        {'model': {'name': 'hyena', 'permutation': 'natural', 'hyena_length': 1024}}
+    """
+    model = table.get("model")
+    if not isinstance(model, dict) or "hyena_length" in model or "hyena" not in (model.get("name"), model.get("mixer")):
+        return table
+    order = {"permutation": "natural"} if model.get("name") == "hyena" else {}
+    return {**table, "model": {**model, **order, "hyena_length": 1024}}
 
 
 def from_table(table: dict[str, Any], base: T, where: str, prefix: str = "") -> T:

@@ -21,7 +21,7 @@ from geco.store import has_entry, read_entry
 from geco.train.batches import as_trained
 from geco.train.build import encoded
 from geco.train.checkpoint import check_format
-from geco.train.config import Config, from_table
+from geco.train.config import Config, as_saved, from_table
 
 __all__ = ["Run", "load_run"]
 
@@ -82,7 +82,7 @@ def load_run(path: Path) -> Run:
         network = Network(**(Network.of_format_1(about["network"]) if about["format"] == 1 else about["network"]))
         network.load_state_dict(entry.arrays)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
-        config = from_table(about["config"], Config(), where)
+        config = from_table(as_saved(about["config"]), Config(), where)
         return Run(network.eval(), Info.from_json(about["info"]), config, schema)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error

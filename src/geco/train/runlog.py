@@ -62,7 +62,7 @@ class RunFolder:
 
     def _stored(self) -> dict[str, Any]:
         try:
-            return read_toml(self.path / "config.toml", BEFORE).to_json()
+            return read_toml(self.path / "config.toml", BEFORE, run=True).to_json()
         except GecoError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 

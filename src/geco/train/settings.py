@@ -70,12 +70,16 @@ class ModelConfig:
     """Filters of GECO: windows over distances beside mean and waves, waves beside the mean, the mean, none, or the paper's."""
     support: int = 128
     """Farthest distance that windows see, in nodes."""
+    filter_gain: Literal["none", "mean", "l1"] = "none"
+    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values."""
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "static"
-    """Node order of GECO: as the file has it, shuffled once, shuffled for every epoch and layer, or made from the graph."""
+    """Node order of GECO and Hyena: as in the file, shuffled once, shuffled for every epoch and layer, or made from the graph."""
     eval_orders: int = 4
     """Orders averaged at test time under dynamic permutation."""
+    hyena_length: int = 0
+    """Length of Hyena's filters in nodes; 0 is that of each graph."""
     heads: int = 4
     """Attention heads where there are any."""
     local: Local = "gatedgcn"
@@ -111,19 +115,10 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Check ranges."""
-        _least(
-            "model",
-            self,
-            hidden=1,
-            layers=1,
-            order=1,
-            support=1,
-            eval_orders=1,
-            heads=1,
-            encoding_width=1,
-            head_layers=1,
-            diffusion=0,
-        )
+        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1, diffusion=0)
+        _least("model", self, support=1)
+        if self.hyena_length < 0 or self.hyena_length == 1:
+            raise GecoError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")

@@ -1,0 +1,104 @@
+r"""Which rings of a batch are transformed together, at which length, and where their nodes and filters stand.
+
+Shapes: N nodes in all, G rings of a group, S sizes of a group, W widest ring of a group, L transform length,
+        P places of all distinct ring lengths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from scipy.fft import next_fast_len
+from torch import Tensor
+
+from geco.nn.functional import fast_length, ring_length
+
+__all__ = ["Group", "layout"]
+
+LARGE = 2**16  # rings from here on are padded to lengths without factors above 5
+SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rings that are transformed at one length.
+
+    Args:
+        length: L.
+        width: W.
+        nodes: place of each ring's nodes, ``(G * W,)``, N where there is none; None for one ring that is all there is.
+        size: which of the group's sizes each ring has, ``(G,)``; None if the group has one size.
+        places: place of each size's filter, ``(S * L,)``, P where there is none; None if one filter fills L.
+        weight: times each harmonic counts in a sum over places, divided by L, ``(2 * (L // 2 + 1),)``.
+    """
+
+    length: int
+    width: int
+    nodes: Tensor | None
+    size: Tensor | None
+    places: Tensor | None
+    weight: Tensor
+
+    def to(self, device: torch.device) -> Group:
+        """Return the same group on a device."""
+        tensors = (self.nodes, self.size, self.places, self.weight)
+        nodes, size, places, weight = (t if t is None else t.to(device) for t in tensors)
+        assert weight is not None
+        return Group(self.length, self.width, nodes, size, places, weight)
+
+
+def _transform_length(size: int, ring: int) -> int:
+    """Return a ring's transform length, a function of its own size alone."""
+    if size >= LARGE and ring == size and ring_length(size) != size:
+        return int(next_fast_len(2 * size - 1, real=True))  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
+    if size >= SMALL:
+        return ring if ring != size else ring_length(size)
+    power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1
+    return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
+
+
+@lru_cache(maxsize=64)
+def layout(sizes: tuple[int, ...], fast: bool, device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
+    """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
+    ring = {size: fast_length(size) if fast else size for size in sizes}
+    rings = tuple(sorted({*ring.values()}))
+    members: dict[tuple[int, int], list[int]] = {}
+    for i, size in enumerate(sizes):
+        length = _transform_length(size, ring[size])
+        members.setdefault((length, size if size >= SMALL else 0), []).append(i)
+    starts = torch.tensor([0, *sizes]).cumsum(0)
+    groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
+    for (length, _), rows in members.items():
+        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], ring, rings, sum(sizes))
+        assert group.nodes is not None
+        real = group.nodes < sum(sizes)
+        back[group.nodes[real]] = offset + real.nonzero().squeeze(1)
+        offset += group.nodes.numel()
+        groups.append(group)
+    if len(sizes) == 1:
+        group = groups[0]
+        places = None if group.length == rings[0] else group.places
+        return rings, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
+    return rings, [group.to(device) for group in groups], back.to(device)
+
+
+def _group(length: int, sizes: list[int], starts: list[int], ring: dict[int, int], rings: tuple[int, ...], nodes: int) -> Group:
+    width, distinct = max(sizes), sorted({*sizes})
+    place = torch.arange(width)
+    size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)
+    index = torch.where(place < size, start + place, nodes)  # (G, W)
+    at = dict(zip(rings, torch.tensor([0, *rings]).cumsum(0).tolist(), strict=False))
+    lag = torch.arange(length)
+    n = torch.tensor(distinct).unsqueeze(1)
+    around = torch.tensor([ring[s] for s in distinct]).unsqueeze(1)
+    first = torch.tensor([at[ring[s]] for s in distinct]).unsqueeze(1)
+    wrapped = torch.where(lag > length - n, lag - length + around, sum(rings) - first)
+    places = first + torch.where(lag < (around if length == ring[width] else n), lag, wrapped)  # (S, L)
+    which = torch.tensor([distinct.index(s) for s in sizes]) if len(distinct) > 1 else None
+    weight = torch.full((length // 2 + 1,), 2.0, dtype=torch.float64)
+    weight[0] = 1.0
+    if length % 2 == 0:
+        weight[-1] = 1.0
+    return Group(length, width, index.flatten(), which, places.flatten(), weight.repeat_interleave(2) / length)
