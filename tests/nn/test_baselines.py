@@ -90,7 +90,7 @@ def test_saved_networks_keep_their_hyena(body: str, options: dict[str, Any], tmp
     assert torch.equal(Network.from_pretrained(tmp_path)(data), network(data))
     path = tmp_path / "config.json"
     table = json.loads(path.read_text())
-    table["config"]["options"] = options
+    table["config"]["options"], table["format"] = options, 1
     path.write_text(json.dumps(table))
     old = Network.from_pretrained(tmp_path)
     assert [(m.length, m.interleaved) for m in old.modules() if isinstance(m, HyenaFilter)] == [(1024, False)] * 2

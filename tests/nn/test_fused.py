@@ -30,8 +30,17 @@ def plain(context: GlobalContext, norm: nn.BatchNorm1d | None, parts: list[Tenso
 
 
 def results(sizes: list[int], dtype: torch.dtype, fused: bool, with_norm: bool, order: int, **options: object) -> list[Tensor]:
-    """Output and all gradients, the same numbers in every precision."""
-    torch.manual_seed(sum(sizes))
+    """Output and all gradients, the same numbers in every precision; of a few nodes ten draws, as one may be lucky."""
+    if sum(sizes) < 4:
+        draws = [_results(draw, sizes, dtype, fused, with_norm, order, **options) for draw in range(10)]
+        return [torch.stack(tensors) for tensors in zip(*draws, strict=True)]
+    return _results(0, sizes, dtype, fused, with_norm, order, **options)
+
+
+def _results(
+    draw: int, sizes: list[int], dtype: torch.dtype, fused: bool, with_norm: bool, order: int, **options: object
+) -> list[Tensor]:
+    torch.manual_seed(sum(sizes) + 1000 * draw)
     context = GlobalContext(2 * D, D, order, **options).to(dtype)  # type: ignore[arg-type]
     norm = nn.BatchNorm1d(2 * D).to(dtype) if with_norm else None
     parts = [torch.randn(sum(sizes), D), torch.randn(sum(sizes), D) + 2]
@@ -86,12 +95,12 @@ def test_short_rings_by_waves(order: int, memory: str) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 96, 97])
 def test_harmonics_above_those_of_the_ring_fold(n: int) -> None:
     """Filters have more harmonics than these rings."""
-    compare([n, n, 200], filter_kwargs={"frequency": 2.0})
+    compare([n, n, 200], filter="waves", filter_kwargs={"frequency": 2.0})
 
 
 @pytest.mark.parametrize("n", [5, 997, 1031, 4099])
 def test_by_transforms_where_filters_are_rough(n: int) -> None:
-    compare([n], filter_kwargs={"position": "absolute"})
+    compare([n], filter="waves", filter_kwargs={"position": "absolute", "gain": "mean"})
 
 
 @pytest.mark.parametrize("memory", ["keep", "lean"])
@@ -107,7 +116,7 @@ def test_out_projection() -> None:
 @pytest.mark.parametrize("position", ["ring", "absolute"])  # by waves up to 1,024 nodes, or by transforms
 @given(st.lists(st.sampled_from([1, 1, 2, 3, 5, 17, 64, 97, 100, 1024, 1031]), min_size=1, max_size=6))
 def test_batches(position: str, sizes: list[int]) -> None:
-    compare(sizes, with_norm=sum(sizes) > 2, filter_kwargs={"position": position})
+    compare(sizes, with_norm=sum(sizes) > 2, filter="waves", filter_kwargs={"position": position, "gain": "mean"})
 
 
 def test_a_ring_does_not_see_its_mates() -> None:
@@ -135,7 +144,8 @@ def test_all_plans_are_used() -> None:
     assert type(context._plan((LONGEST, 3), torch.randn(1))[0]).__name__ == "WaveRings"
     assert type(context._plan((LONGEST + 1, 3), torch.randn(1))[0]).__name__ == "FourierRings"
     assert type(GlobalContext(D, D, ring="fast")._plan((5, 3), torch.randn(1))[0]).__name__ == "FourierRings"
-    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
+    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "WindowedRing"
+    assert type(GlobalContext(D, D, filter="waves")._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
     assert type(context._plan((SHORTEST - 1,), torch.randn(1))[0]).__name__ == "FourierRings"
     nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
     assert context.filter.harmonics_of(harmonic_limit(SHORTEST)) is None
@@ -144,7 +154,7 @@ def test_all_plans_are_used() -> None:
 
 
 def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    context = GlobalContext(D, D)
+    context = GlobalContext(D, D, filter="waves", filter_kwargs={"gain": "mean"})
     nn.init.normal_(context.filter.frequencies, 1.0, 0.5)
     nn.init.normal_(context.filter.mix.weight)
     h = torch.randn(5000, D)

@@ -28,9 +28,9 @@ def test_wrapping_adds_up_what_falls_on_one_place(support: int, size: int) -> No
 
 
 def test_features_have_unit_gain_at_every_scale() -> None:
-    norms = Windows(1, 1).features().detach().norm(dim=1)
-    assert abs(float(norms.mean()) - 1) < 0.1
-    assert abs(float(norms[-32:].mean()) - 1) < 0.1
+    norms = Windows(1, 1, width=256, depth=1, frequency=30.0).features().detach().norm(dim=1)
+    for scales in norms.split(64):  # from the nearest nodes to the farthest
+        assert abs(float(scales.mean()) - 1) < 0.15
 
 
 @given(sizes=st.lists(st.integers(1, 400), min_size=1, max_size=4))

@@ -26,8 +26,7 @@ class Windows(nn.Module):
     to 512 nodes.
 
     Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. Each
-    feature has about unit L2 norm: a filter of weight one hands a white signal on at the strength it came with, at every scale
-    and for every N. B starts at zero, so a fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a
+    window has one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at zero, so a fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a
     filter wraps around, exactly: see `wrapped`.
 
     Args:
@@ -44,7 +43,7 @@ class Windows(nn.Module):
     """
 
     def __init__(
-        self, order: int, channels: int, *, support: int = 128, width: int = 128, depth: int = 1, frequency: float = 10.0
+        self, order: int, channels: int, *, support: int = 128, width: int = 64, depth: int = 2, frequency: float = 1.0
     ) -> None:
         super().__init__()
         for name, value in (("support", support), ("width", width), ("depth", depth)):
@@ -106,11 +105,11 @@ class WindowedFilter(ImplicitFilter):
         *,
         harmonics: int = 8,
         support: int = 128,
-        width: int = 128,
-        depth: int = 1,
-        frequency: float = 10.0,
+        width: int = 64,
+        depth: int = 2,
+        frequency: float = 1.0,
     ) -> None:
-        super().__init__(order, channels, harmonics=harmonics)
+        super().__init__(order, channels, harmonics=harmonics, width=2 * harmonics, depth=1)
         self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency)
 
     def reset_parameters(self) -> None:

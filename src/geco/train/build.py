@@ -53,7 +53,7 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
     """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
     chosen = [parse(text) for text in config.data.encodings]
-    if config.model.permutation == "structure" and config.model.name in ("geco", "hybrid"):
+    if config.model.permutation == "structure" and config.model.name in ("geco", "hybrid", "hyena"):
         chosen.append(StructureOrder())
     return encode(dataset, chosen) if chosen else dataset
 
