@@ -45,7 +45,7 @@ def waved(model: nn.Module) -> nn.Module:
 
 
 def test_settings_name_the_same_orders() -> None:
-    assert get_args(Choice) == get_args(Permutation)
+    assert get_args(Choice) == ("auto", *get_args(Permutation))
 
 
 @pytest.mark.parametrize("make", [geco, hybrid])

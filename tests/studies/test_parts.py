@@ -116,7 +116,7 @@ def test_settings_that_came_later_do_not_make_a_record_old(trained: Seen, tmp_pa
     [
         ({"model.filtre": "mean"}, r"variant wrong: unknown setting model\.filtre"),
         ({"modell.order": 1}, r"variant wrong: unknown setting modell; did you mean model\?"),
-        ({"model.permutation": "sorted"}, r"variant wrong: model\.permutation must be one of natural"),
+        ({"model.permutation": "sorted"}, r"variant wrong: model\.permutation must be one of auto, natural"),
         ({"model.order": 0}, "must be at least 1, got 0"),
     ],
 )

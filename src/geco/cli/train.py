@@ -80,14 +80,14 @@ def defaults(words: list[str]) -> TrainOptions:
 
 def train(options: TrainOptions) -> None:
     """Run the command."""
-    from geco.train.build import prepared
+    from geco.train.build import chosen, prepared
 
     if not options.seeds or len(set(options.seeds)) != len(options.seeds):
         raise GecoError(f"--seeds must be different numbers, at least one; got {options.seeds}")
     config = options.resolved(options.seeds[0])
     out = options.out or Path("runs") / f"{options.dataset}-{options.model.name}"
     dataset = prepared(config, options.data_dir, options.offline)
-    print(to_toml(config))
+    print(to_toml(chosen(config, dataset)))
     if options.dry_run:
         return _dry_run(config, dataset)
     results = {}

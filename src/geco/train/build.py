@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from geco.nn.encoders import Features
 from geco.nn.local import degree_histogram
 from geco.nn.network import Network
 from geco.train.config import Config
+from geco.train.settings import Choice, FilterName
 
-__all__ = ["build", "columns", "device_of", "encoded", "prepared", "seed_of"]
+__all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
 
 def device_of(config: Config) -> torch.device:
@@ -52,14 +54,27 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
 
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
     """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
-    chosen = [parse(text) for text in config.data.encodings]
-    if config.model.permutation == "structure" and config.model.name in ("geco", "hybrid", "hyena"):
-        chosen.append(StructureOrder())
-    return encode(dataset, chosen) if chosen else dataset
+    recipes = [parse(text) for text in config.data.encodings]
+    if chosen(config, dataset).model.permutation == "structure" and config.model.name in ("geco", "hybrid", "hyena"):
+        recipes.append(StructureOrder())
+    return encode(dataset, recipes) if recipes else dataset
+
+
+def chosen(config: Config, dataset: GraphDataset) -> Config:
+    """Return a configuration with ``auto`` replaced by what is known to suit the data before any training.
+
+    Many graphs: windows over the order made from each graph, where distance means the same in all of them. One graph: no order
+    of its nodes was found to mean anything, so filters stay the mean, which no order changes (docs/design-notes.md).
+    """
+    m, many = config.model, len(dataset) > 1 and config.model.name in ("geco", "hybrid")
+    order: Choice = "natural" if m.name == "hyena" else "structure" if many else "static"  # Hyena: as published
+    filter: FilterName = ("windows" if many else "mean") if m.filter == "auto" else m.filter
+    return replace(config, model=replace(m, filter=filter, permutation=order if m.permutation == "auto" else m.permutation))
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:
     """Return the network of a configuration, with weights drawn from its seed."""
+    config = chosen(config, dataset)
     info, m = dataset.info, config.model
     torch.manual_seed(seed_of(config.seed))
     network = Network(

@@ -82,9 +82,7 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
     """Put a checkpoint's weights and optimiser into place and return where training was."""
     check_format(entry, "the checkpoint")
     if entry.about["format"] == 1 and any(isinstance(part, Filter) for part in models["model"].modules()):
-        raise CheckpointError(
-            "the checkpoint is from before GECO's filters could be chosen; go on with geco 0.1.0, or start anew"
-        )
+        raise CheckpointError("the checkpoint is from before filters could be chosen; go on with geco 0.1.0, or start anew")
     try:
         for which, model in models.items():
             model.load_state_dict(_below(entry, f"{which}/"))

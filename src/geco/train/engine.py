@@ -21,7 +21,7 @@ from geco.errors import CheckpointError, Interrupted, NumericalError
 from geco.nn.network import Network
 from geco.train import checkpoint
 from geco.train.batches import serve
-from geco.train.build import build, columns, device_of, seed_of
+from geco.train.build import build, chosen, columns, device_of, seed_of
 from geco.train.checkpoint import State
 from geco.train.config import Config
 from geco.train.finite import blame, gradient_norm
@@ -61,6 +61,7 @@ class Trainer:
         tell: Callable[[dict[str, Any]], None] = lambda line: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
+        config = chosen(config, dataset)
         self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
         if config.train.threads:
             torch.set_num_threads(config.train.threads)

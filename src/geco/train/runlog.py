@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
 from geco.store import sweep
-from geco.train.config import Config, TrainConfig, read_toml, to_toml
+from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
 # of threads rounds differently; the rest changes no bit of what a step does.
 RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
-BEFORE = Config(train=TrainConfig(statistics=0))  # what runs did whose file does not say it
 FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
 
@@ -62,7 +62,7 @@ class RunFolder:
 
     def _stored(self) -> dict[str, Any]:
         try:
-            return read_toml(self.path / "config.toml", BEFORE, run=True).to_json()
+            return read_toml(self.path / "config.toml", _before(self.config), run=True).to_json()
         except GecoError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 
@@ -140,3 +140,8 @@ def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, An
         keys = sorted(old.keys() | new.keys())
         return [d for k in keys for d in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
     return [] if old == new else [(where, old, new)]
+
+
+def _before(config: Config) -> Config:
+    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics."""
+    return replace(config, train=replace(config.train, statistics=0))

@@ -18,8 +18,8 @@ Body = Literal[
 ]  # fmt: skip
 Local = Literal["gatedgcn", "gine", "gcn", "gat", "pna", "none"]
 Mixer = Literal["geco", "attention", "performer", "hyena", "none"]
-FilterName = Literal["windows", "waves", "mean", "none", "paper"]
-Choice = Literal["natural", "static", "dynamic", "structure"]
+FilterName = Literal["auto", "windows", "waves", "mean", "none", "paper"]
+Choice = Literal["auto", "natural", "static", "dynamic", "structure"]
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class ModelConfig:
     """K, convolutions of a GECO layer."""
     norm: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
-    filter: FilterName = "windows"
-    """Filters of GECO: windows over distances beside mean and waves, waves beside the mean, the mean, none, or the paper's."""
+    filter: FilterName = "auto"
+    """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto: windows for many graphs."""
     support: int = 128
     """Farthest distance that windows see, in nodes."""
     filter_gain: Literal["none", "mean", "l1"] = "none"
     """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values."""
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
-    permutation: Choice = "static"
-    """Node order of GECO and Hyena: as in the file, shuffled once, shuffled for every epoch and layer, or made from the graph."""
+    permutation: Choice = "auto"
+    """Node order of GECO and Hyena: as in the file, shuffled once or for every epoch and layer, or made from the graph."""
     eval_orders: int = 4
     """Orders averaged at test time under dynamic permutation."""
     hyena_length: int = 0
