@@ -25,9 +25,9 @@ class Windows(nn.Module):
     :math:`W_i(d) = B_i\,\big(\psi_r(d)\,e^{-|d| / s_r}\big)_r`, with :math:`\psi` an FFN of sine activations over waves of 2
     to 512 nodes.
 
-    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. Each
-    window has one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at zero, so a fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a
-    filter wraps around, exactly: see `wrapped`.
+    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. All
+    windows have one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at zero, so a
+    fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a filter wraps around, exactly: see `wrapped`.
 
     Args:
         order: K, filters per channel.
