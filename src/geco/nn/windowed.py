@@ -86,7 +86,7 @@ class WindowedRing(SmoothRing):
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
         spectrum, windows = spectra
         order, values, between = len(spectrum), kept[: len(spectrum)], kept[len(spectrum) :]
-        dparts = [torch.zeros_like(part) for part in parts]
+        dh = grad.new_empty(self.num_nodes, weight.shape[2])
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
         dvalue, waves = grad.new_zeros(0), None  # what the convolution above hands down: by windows and by waves
@@ -98,7 +98,7 @@ class WindowedRing(SmoothRing):
                 seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, between), n=self.length)
                 top = grad[rows].t() if waves is None else self._arriving(dvalue, waves[n], rows)
                 dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
-                self._project_back(dgate, h, rows, weight[i], dparts, dweight[i], dbias[i])
+                self._project_back(dgate, h, rows, weight[i], dh, dweight[i], dbias[i], waves is None)
                 g = top * self._project(h, weight[i], bias[i], rows)
                 met.append(self._met(g))
                 spread = torch.fft.rfft(g, n=self.length)
@@ -111,7 +111,8 @@ class WindowedRing(SmoothRing):
         assert waves is not None
         for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
             dv = self._arriving(dvalue, waves[n], rows)
-            self._project_back(dv, h, rows, weight[order], dparts, dweight[order], dbias[order])
+            self._project_back(dv, h, rows, weight[order], dh, dweight[order], dbias[order], False)
+        dparts = list(dh.split([part.shape[1] for part in parts], 1))
         return dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows))
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
@@ -126,31 +127,36 @@ class WindowedRing(SmoothRing):
             value.addmm_(self._seen(part, c), w[-1].double())
         return value
 
-    def _rows(self, parts: Sequence[Tensor], centre: Sequence[Tensor], wide: bool) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield each block's rows and its centred parts, if ``wide`` with S more rows on both sides, around the ring."""
+    def _rows(self, parts: Sequence[Tensor], centre: Sequence[Tensor], wide: bool) -> Iterator[tuple[slice, Tensor]]:
+        """Yield each block's rows and its centred H, if ``wide`` with S more rows on both sides, around the ring.
+
+        H is in one workspace for all blocks: it is gone with the next.
+        """
         n, s = self.num_nodes, self.support if wide else 0
+        widths = [part.shape[1] for part in parts]
+        work = parts[0].new_empty(min(self.rows, n) + 2 * s, sum(widths))
         for start in range(0, n, self.rows):
             rows = slice(start, min(start + self.rows, n))
             low, high = rows.start - s, rows.stop + s
-            if low >= 0 and high <= n:
-                yield rows, [x[low:high] - c for x, c in zip(parts, centre, strict=True)]
-            else:
-                around = torch.arange(low, high, device=parts[0].device) % n
-                yield rows, [x.index_select(0, around) - c for x, c in zip(parts, centre, strict=True)]
+            around = None if low >= 0 and high <= n else torch.arange(low, high, device=work.device) % n
+            h = work[: high - low]
+            for x, c, out in zip(parts, centre, h.split(widths, 1), strict=True):
+                torch.sub(x[low:high] if around is None else x.index_select(0, around), c, out=out)
+            yield rows, h
 
-    def _source(self, i: int, rows: slice, h: list[Tensor], weight: Tensor, bias: Tensor, between: Sequence[Tensor]) -> Tensor:
+    def _source(self, i: int, rows: slice, h: Tensor, weight: Tensor, bias: Tensor, between: Sequence[Tensor]) -> Tensor:
         """Return what convolution i hears in a block and S rows around it, ``(D, T + 2 S)``."""
         if i == 0:
-            return _linear(h, weight[-1], bias[-1])
+            return torch.addmm(bias[-1].unsqueeze(1), weight[-1], h.t())
         return between[i - 1][:, rows.start : rows.stop + 2 * self.support]
 
-    def _project(self, h: list[Tensor], weight: Tensor, bias: Tensor, rows: slice) -> Tensor:
+    def _project(self, h: Tensor, weight: Tensor, bias: Tensor, rows: slice) -> Tensor:
         """Return a gate of a block, ``(D, T)``."""
-        return _linear(self._inner(h, rows), weight, bias)
+        return torch.addmm(bias.unsqueeze(1), weight, self._inner(h, rows).t())
 
-    def _inner(self, h: list[Tensor], rows: slice) -> list[Tensor]:
+    def _inner(self, h: Tensor, rows: slice) -> Tensor:
         count = rows.stop - rows.start
-        return [x if len(x) == count else x[self.support : self.support + count] for x in h]
+        return h if len(h) == count else h[self.support : self.support + count]
 
     def _mixed(self, seen: Tensor, window: Tensor, waves: Tensor, rows: slice) -> Tensor:
         """Convolve a block by its window and waves, ``(D, L // 2 + 1)`` to ``(D, T)``."""
@@ -170,30 +176,21 @@ class WindowedRing(SmoothRing):
         below[:, rows.start : first].add_(spread[:, self.length - self.support :])
 
     def _project_back(
-        self, dz: Tensor, h: list[Tensor], rows: slice, weight: Tensor, dparts: list[Tensor], dweight: Tensor, dbias: Tensor
+        self, dz: Tensor, h: Tensor, rows: slice, weight: Tensor, dh: Tensor, dweight: Tensor, dbias: Tensor, first: bool
     ) -> None:
-        """Add what a block's gate or value ``(D, T)`` hands to parts, weight ``(D, C)`` and bias ``(D,)``."""
+        """Add what a block's gate or value ``(D, T)`` hands to H (written if it is the ``first``), weight and bias."""
         dbias.add_(dz.sum(1))
-        start = 0
-        for x, dpart in zip(self._inner(h, rows), dparts, strict=True):
-            cols = slice(start, start := start + x.shape[1])
-            dpart[rows].addmm_(dz.t(), weight[:, cols])
-            dweight[:, cols].add_(dz @ x)
+        if first:
+            torch.mm(dz.t(), weight, out=dh[rows])
+        else:
+            dh[rows].addmm_(dz.t(), weight)
+        dweight.add_(dz @ self._inner(h, rows))
 
     def _met(self, v: Tensor) -> Tensor:
         """Return a block's products with Q, ``(D, T)`` to ``(p, D)`` in float64."""
         mean = v.mean(1, keepdim=True)
         sums = self.sums[0 if v.shape[1] == self.rows else 1]
         return torch.addmm(((v - mean) @ self.q[: v.shape[1]]).t().double(), sums, mean.t().double())
-
-
-def _linear(h: Sequence[Tensor], weight: Tensor, bias: Tensor) -> Tensor:
-    """Return ``W H' + b`` channel-first, parts ``(T, C)`` to ``(D, T)``."""
-    start, z = h[0].shape[1], torch.addmm(bias.unsqueeze(1), weight[:, : h[0].shape[1]], h[0].t())
-    for x in h[1:]:
-        z.addmm_(weight[:, start : start + x.shape[1]], x.t())
-        start += x.shape[1]
-    return z
 
 
 def _wrap(padded: Tensor, support: int) -> None:
