@@ -12,8 +12,8 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.names import parse
 from geco.data.synthetic import erdos_renyi, ring_copy
-from geco.nn import PaperFilter
-from geco.train.build import build
+from geco.nn import ImplicitFilter, PaperFilter
+from geco.train.build import build, chosen
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
 from geco.train.engine import Trainer
 from geco.train.optim import make_optimizer
@@ -107,3 +107,18 @@ def test_rare_classes_weigh_more_if_asked() -> None:
         trainer = Trainer(made, data)
         losses.append(trainer.step([(0, *next(iter(trainer.batches.train(0))))]))
     assert losses[0] != losses[1]
+
+
+def test_filters_are_chosen_by_what_the_data_is() -> None:
+    many, one = ring_copy(3, graphs=20), erdos_renyi(10, degree=2)
+    for dataset, filter, order in ((many, "windows", "structure"), (one, "mean", "static")):
+        found = chosen(Config(), dataset).model
+        assert (found.filter, found.permutation) == (filter, order)
+    given = Config(model=ModelConfig(filter="paper", permutation="dynamic"))
+    assert chosen(given, many) == given
+    assert chosen(Config(model=ModelConfig(name="hyena")), many).model.permutation == "natural"
+
+
+def test_the_filter_of_before_is_within_reach() -> None:
+    network = build(Config(model=ModelConfig(filter="waves", filter_gain="mean")), ring_copy(3, graphs=20))
+    assert [m.gain for m in network.modules() if isinstance(m, ImplicitFilter)] == ["mean"] * 2

@@ -16,6 +16,7 @@ __all__ = ["STUDY", "main"]
 VARIANTS: dict[str, Settings] = {
     "shipped": {},
     **{f"filter-{name}": {"model.filter": name} for name in ("none", "mean", "waves", "windows", "paper")},
+    "filter-before": {"model.filter": "waves", "model.filter_gain": "mean"},
     **{
         f"order-{name}": {"model.filter": "windows", "model.permutation": name}
         for name in ("natural", "static", "dynamic", "structure")
@@ -46,7 +47,8 @@ TEXT = """# What each part gives
 
 Written by `python -m geco.studies.parts --table` from the records in [parts/](parts), which hold command, commit, versions,
 all settings and every run. Variants differ in flags only and are trained by the engine of `geco train`; `shipped` has no
-flag. Mean ± sample standard deviation (number of seeds). `filter-*` keep the data set's node order, `order-*` have windows,
+flag. Mean ± sample standard deviation (number of seeds). `filter-*` keep the data set's node order (`filter-before` is GECO's until
+2026-11-18), `order-*` have windows,
 `k-*` change K, `<local>-<mixer>` are hybrids: a GNN beside GECO (`geco`) or alone (`none`); `none-geco` is a hybrid's layers
 with GECO's own LCB only.
 """

@@ -138,7 +138,8 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
 def _operator(config: Config) -> dict[str, Any]:
     """Return the options of `GECOConv`."""
     m = config.model
-    more = {"windows": {"support": m.support}, "paper": {"gain": m.filter_gain}}.get(m.filter)
+    waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
+    more = {"windows": {"support": m.support}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(m.filter)
     return {"order": m.order, "norm": m.norm, "filter": m.filter, **({"filter_kwargs": more} if more else {})}
 
 

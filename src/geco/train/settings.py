@@ -71,7 +71,7 @@ class ModelConfig:
     support: int = 128
     """Farthest distance that windows see, in nodes."""
     filter_gain: Literal["none", "mean", "l1"] = "none"
-    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values."""
+    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values; mean is for waves too."""
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "auto"
