@@ -96,7 +96,7 @@ class WindowedRing(SmoothRing):
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
                 seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, between), n=self.length)
-                top = grad[rows].t() if waves is None else self._arriving(dvalue, waves[n], rows)
+                top = grad[rows].t().contiguous() if waves is None else self._arriving(dvalue, waves[n], rows)
                 dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
                 self._project_back(dgate, h, rows, weight[i], dh, dweight[i], dbias[i], waves is None)
                 g = top * self._project(h, weight[i], bias[i], rows)

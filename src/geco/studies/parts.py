@@ -48,8 +48,8 @@ TEXT = """# What each part gives
 Written by `python -m geco.studies.parts --table` from the records in [parts/](parts), which hold command, commit, versions,
 all settings and every run. Variants differ in flags only and are trained by the engine of `geco train`; `shipped` has no
 flag. Mean ± sample standard deviation (number of seeds). `filter-*` keep the data set's node order (`filter-before` is that of
-GECO until 2026-11-18), `order-*` have windows, `k-*` change K, `<local>-<mixer>` are hybrids: a GNN beside GECO (`geco`) or alone
-(`none`); `none-geco` is a hybrid's layers with GECO's own LCB only.
+GECO until 2026-11-18), `order-*` have windows, `k-*` change K, `<local>-<mixer>` are hybrids: a GNN beside GECO (`geco`) or
+alone (`none`); `none-geco` is a hybrid's layers with GECO's own LCB only.
 """
 STUDY = Study("geco.studies.parts", TEXT, VARIANTS, DATA)
 
