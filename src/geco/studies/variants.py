@@ -154,7 +154,7 @@ def _train(config: Config, data_dir: Path | None) -> dict[str, Any]:
         found = {"failed": str(error), "metric": dataset.info.metric}
     wanted: list[str] = ["valid", "test", "epoch", "metric", "parameters", "failed"]
     kept = {key: found[key] for key in wanted if key in found}
-    return {**kept, "seconds": round(time.perf_counter() - begin, 1), "commit": environment()["commit"]}
+    return {**kept, "seconds": round(time.perf_counter() - begin, 3), "commit": environment()["commit"]}
 
 
 def _nested(settings: Settings) -> dict[str, Any]:
