@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GPSConv
 
 from geco.nn import GECOConv, GECOLayer, GPSLayer, functional
+from geco.nn.blocks import FilterName
 from geco.nn.cascade import Cascade
 from geco.nn.local import LOCALS
 from geco.nn.mixers import MIXERS, SelfAttention
@@ -311,3 +312,12 @@ def test_batch_contract_on_real_graphs(name: str) -> None:
                 )
                 assert float((alone - together[rows]).abs().max()) < 1e-5, (local, mixer, i)
                 assert relative_error(alone, together[rows]) < 1e-5
+
+
+@pytest.mark.parametrize("filter", ["windows", "waves", "mean", "none", "paper"])
+def test_filters_of_a_geco_mixer_by_name(filter: FilterName) -> None:
+    layer = GPSLayer(8, local="gcn", filter=filter)
+    assert isinstance(layer.mixer, GECOConv)
+    assert layer(torch.randn(5, 8), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape == (5, 8)
+    with pytest.raises(ValueError, match="is for mixer='geco', got mixer='attention'"):
+        GPSLayer(8, local="gcn", mixer="attention", filter=filter)

@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch_geometric.nn.resolver import normalization_resolver
 
-from geco.nn.blocks import FeedForward
+from geco.nn.blocks import FeedForward, FilterName
 from geco.nn.functional import dropout
 from geco.nn.graph import check_features
 from geco.nn.local import make_local
@@ -50,6 +50,7 @@ class GPSLayer(nn.Module):
         dropout: after the local layer, after the mixer and in the FFN.
         act: of the FFN and the local layer, a name PyG's resolver knows.
         norm: ``batch``, ``layer`` (over a node's channels), None, or another name PyG's resolver knows.
+        filter: of a ``geco`` mixer, as in `GlobalContext`; None is its default.
         ffn_ratio: width of the FFN in multiples of D.
         local_kwargs: further options of `make_local`, such as ``edge_dim`` or ``degrees``.
         mixer_kwargs: further options of the mixer, such as ``dropout`` of the attention weights.
@@ -75,6 +76,7 @@ class GPSLayer(nn.Module):
         act: str | Callable[..., Any] = "relu",
         norm: str | None = "batch",
         *,
+        filter: FilterName | None = None,
         ffn_ratio: float = 2.0,
         local_kwargs: dict[str, Any] | None = None,
         mixer_kwargs: dict[str, Any] | None = None,
@@ -88,8 +90,11 @@ class GPSLayer(nn.Module):
         if isinstance(local, str):
             options = {"heads": heads, "dropout": dropout, "act": act, **(local_kwargs or {})}
             local = build(local, make_local, local, channels, options=options)
+        if filter is not None and mixer != "geco":
+            raise ValueError(f"filter={filter!r} is for mixer='geco', got mixer={_name(mixer)!r}; leave it out")
         if isinstance(mixer, str):
-            mixer = make_mixer(mixer, channels, **{"heads": heads, **(mixer_kwargs or {})})
+            chosen = {} if filter is None else {"filter": filter}
+            mixer = make_mixer(mixer, channels, **{"heads": heads, **chosen, **(mixer_kwargs or {})})
         if local is None and mixer is None:
             raise ValueError("a layer needs a local GNN or a mixer, got none of both")
         self.local, self.mixer = local, mixer
