@@ -12,6 +12,7 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.names import parse
 from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.errors import GecoError
 from geco.nn import ImplicitFilter, PaperFilter
 from geco.train.build import build, chosen
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
@@ -122,3 +123,9 @@ def test_filters_are_chosen_by_what_the_data_is() -> None:
 def test_the_filter_of_before_is_within_reach() -> None:
     network = build(Config(model=ModelConfig(filter="waves", filter_gain="mean")), ring_copy(3, graphs=20))
     assert [m.gain for m in network.modules() if isinstance(m, ImplicitFilter)] == ["mean"] * 2
+
+
+@pytest.mark.parametrize(("filter", "gain"), [("windows", "l1"), ("waves", "l1"), ("auto", "mean"), ("mean", "mean")])
+def test_a_gain_that_would_be_ignored_is_refused(filter: Any, gain: Any) -> None:
+    with pytest.raises(GecoError, match=f"--model.filter-gain {gain} is for --model.filter paper"):
+        ModelConfig(filter=filter, filter_gain=gain)
