@@ -121,7 +121,7 @@ class ModelConfig:
             raise GecoError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
         if self.filter_gain != "none" and self.filter != "paper" and (self.filter, self.filter_gain) != ("waves", "mean"):
             raise GecoError(
-                f"--model.filter-gain {self.filter_gain} is for --model.filter paper (mean for waves too), got filter {self.filter}"
+                f"--model.filter-gain {self.filter_gain} is for --model.filter paper (mean: waves too), got filter {self.filter}"
             )
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
