@@ -120,9 +120,8 @@ class ModelConfig:
         if self.hyena_length < 0 or self.hyena_length == 1:
             raise GecoError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
         if self.filter_gain != "none" and self.filter != "paper" and (self.filter, self.filter_gain) != ("waves", "mean"):
-            raise GecoError(
-                f"--model.filter-gain {self.filter_gain} is for --model.filter paper (mean: waves too), got filter {self.filter}"
-            )
+            wanted = "is for --model.filter paper (mean: waves too)"
+            raise GecoError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")
