@@ -73,8 +73,9 @@ def test_which_plan(n: int, support: int, kind: type) -> None:
     assert isinstance(context._plan((n,), torch.zeros(1, 4))[0], kind)
 
 
-def test_windows_that_reach_around_a_long_ring() -> None:
-    compare([4500], filter="windows", filter_kwargs={"support": 1200})
+@pytest.mark.parametrize(("n", "support"), [(4500, 1200), (4097, 128), (4160, 128)])  # a last block of one and of a few rows
+def test_windows_that_reach_around_a_long_ring(n: int, support: int) -> None:
+    compare([n], filter="windows", filter_kwargs={"support": support})
 
 
 def test_no_table_ties_a_checkpoint_to_a_size() -> None:

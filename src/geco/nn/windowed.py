@@ -2,7 +2,8 @@ r"""The global context block on one large ring when its filters are waves and wi
 
 The waves go as in `geco.nn.smooth`. A window reaches S nodes either way, so a block of T rows is convolved by one
 transform of a fast length :math:`L \ge T + 2S` that stays in the cache, from its rows and S more on both sides (overlap-save),
-and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write them so.
+and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write them so, and stay in
+blocks: memory of a block is used again by the next step, that of a tensor of N rows is paged in anew.
 
 Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, S support, T rows a block, L transform length.
 """
@@ -10,6 +11,7 @@ Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, S supp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -49,29 +51,23 @@ class WindowedRing(SmoothRing):
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
         spectrum, windows = spectra
         order, channels = len(spectrum), windows.shape[1]
-        out, between, values = (
-            parts[0].new_empty(self.num_nodes, channels),
-            list[Tensor](),
-            [self._value_waves(parts, centre, weight, bias)],
-        )
+        out, blocks = parts[0].new_empty(self.num_nodes, channels), list[list[Tensor]]()
+        values = [self._value_waves(parts, centre, weight, bias)]
         for i in range(order):
-            local, met = self._spread(spectrum[i], values[-1]), []
-            last = i + 1 == order
-            if not last:
-                between.append(out.new_empty(channels, self.num_nodes + 2 * self.support))
+            local, met, block = self._spread(spectrum[i], values[-1]), [], list[Tensor]()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
-                source = self._source(i, rows, h, weight, bias, between)
+                source = self._source(i, rows, h, weight, bias, blocks)
                 mixed = self._mixed(torch.fft.rfft(source, n=self.length), windows[i], local[n], rows)
-                v = mixed.mul_(self._project(h, weight[i], bias[i], rows))
-                if last:
-                    out[rows] = v.t()
+                gate = self._project(h, weight[i], bias[i], rows)
+                if i + 1 == order:
+                    out[rows] = mixed.mul_(gate).t()
                 else:
-                    between[i][:, self.support + rows.start : self.support + rows.stop] = v
-                    met.append(self._met(v))
-            if not last:
-                _wrap(between[i], self.support)
+                    block.append(gate.mul_(mixed))
+                    met.append(self._met(gate))
+            if i + 1 < order:
+                blocks.append(block)
                 values.append(self.gather(met))
-        return out, [*values, *between]
+        return out, [*values, *chain.from_iterable(blocks)]
 
     def backward(
         self,
@@ -85,34 +81,41 @@ class WindowedRing(SmoothRing):
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
         spectrum, windows = spectra
-        order, values, between = len(spectrum), kept[: len(spectrum)], kept[len(spectrum) :]
-        dh = grad.new_empty(self.num_nodes, weight.shape[2])
+        order, values = len(spectrum), kept[: len(spectrum)]
+        count = -(-self.num_nodes // self.rows)
+        blocks = [kept[start : start + count] for start in range(order, len(kept), count)]
+        dh, g = list[Tensor](), grad.new_empty(windows.shape[1], self.length)  # (T, C of all parts) each; (D, L)
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
-        dvalue, waves = grad.new_zeros(0), None  # what the convolution above hands down: by windows and by waves
+        above, waves = list[Tensor](), None  # what the convolution above hands down: by windows and by waves
         for i in reversed(range(order)):
-            local, met = self._spread(spectrum[i], values[i]), []
-            below = grad.new_zeros(windows.shape[1], self.num_nodes + 2 * self.support)
+            local, met, below = self._spread(spectrum[i], values[i]), [], list[Tensor]()
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
-                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, between), n=self.length)
-                top = grad[rows].t().contiguous() if waves is None else self._arriving(dvalue, waves[n], rows)
+                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)
+                top = grad[rows].t().contiguous() if waves is None else self._arriving(above[n], waves[n], rows)
                 dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
-                self._project_back(dgate, h, rows, weight[i], dh, dweight[i], dbias[i], waves is None)
-                g = top * self._project(h, weight[i], bias[i], rows)
-                met.append(self._met(g))
-                spread = torch.fft.rfft(g, n=self.length)
+                self._count(dgate, h, rows, dweight[i], dbias[i])
+                if waves is None:
+                    dh.append(dgate.t() @ weight[i])
+                else:
+                    dh[n].addmm_(dgate.t(), weight[i])
+                g[:, len(top[0]) :] = 0.0
+                met.append(self._met(torch.mul(top, self._project(h, weight[i], bias[i], rows), out=g[:, : len(top[0])])))
+                spread = torch.fft.rfft(g)
                 dwindows[i].addcmul_(seen.conj_physical_(), spread)
-                self._hand_back(below, torch.fft.irfft(spread.mul_(back), n=self.length), rows)
-            _unwrap(below, self.support)
+                below.append(torch.fft.irfft(spread.mul_(back), n=self.length))
+            self._overlap(below)
             harmonics = self._complex(self.gather(met)) * self.share
             dspectrum[i] = harmonics * self._complex(values[i]).conj()
-            dvalue, waves = below, self._local(real_rows(harmonics * spectrum[i].conj()))
+            above, waves = below, self._local(real_rows(harmonics * spectrum[i].conj()))
         assert waves is not None
+        dparts, widths = [torch.empty_like(part) for part in parts], [part.shape[1] for part in parts]
         for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
-            dv = self._arriving(dvalue, waves[n], rows)
-            self._project_back(dv, h, rows, weight[order], dh, dweight[order], dbias[order], False)
-        dparts = list(dh.split([part.shape[1] for part in parts], 1))
+            dv = self._arriving(above[n], waves[n], rows)
+            self._count(dv, h, rows, dweight[order], dbias[order])
+            for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[order].split(widths, 1), strict=True):
+                torch.addmm(d, dv.t(), w, out=dpart[rows])
         return dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows))
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
@@ -144,11 +147,21 @@ class WindowedRing(SmoothRing):
                 torch.sub(x[low:high] if around is None else x.index_select(0, around), c, out=out)
             yield rows, h
 
-    def _source(self, i: int, rows: slice, h: Tensor, weight: Tensor, bias: Tensor, between: Sequence[Tensor]) -> Tensor:
+    def _source(
+        self, i: int, rows: slice, h: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Sequence[Tensor]]
+    ) -> Tensor:
         """Return what convolution i hears in a block and S rows around it, ``(D, T + 2 S)``."""
         if i == 0:
             return torch.addmm(bias[-1].unsqueeze(1), weight[-1], h.t())
-        return between[i - 1][:, rows.start : rows.stop + 2 * self.support]
+        return torch.cat(list(self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support)), 1)
+
+    def _columns(self, blocks: Sequence[Tensor], low: int, high: int) -> Iterator[Tensor]:
+        """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, in as many pieces as they lie in."""
+        while low < high:
+            n, first = divmod(low % self.num_nodes, self.rows)
+            stop = min(first + high - low, self.rows, self.num_nodes - n * self.rows)
+            yield blocks[n][:, first:stop]
+            low += stop - first
 
     def _project(self, h: Tensor, weight: Tensor, bias: Tensor, rows: slice) -> Tensor:
         """Return a gate of a block, ``(D, T)``."""
@@ -164,26 +177,24 @@ class WindowedRing(SmoothRing):
         y: Tensor = torch.fft.irfft(seen * window, n=self.length)[:, self.support : self.support + count]
         return y.addmm_(waves.t(), self.q[:count].t())
 
-    def _arriving(self, dvalue: Tensor, waves: Tensor, rows: slice) -> Tensor:
+    def _arriving(self, above: Tensor, waves: Tensor, rows: slice) -> Tensor:
         """Return the gradient of a convolution's source in a block, ``(D, T)``."""
-        inner = dvalue[:, self.support + rows.start : self.support + rows.stop]
-        return torch.addmm(inner, waves.t(), self.q[: rows.stop - rows.start].t())
+        count = rows.stop - rows.start
+        return torch.addmm(above[:, :count], waves.t(), self.q[:count].t())
 
-    def _hand_back(self, below: Tensor, spread: Tensor, rows: slice) -> None:
-        """Add a block's gradient to the rows it came from, ``(D, L)``: places from -S on, negative ones at the end."""
-        first, reach = rows.start + self.support, rows.stop - rows.start + self.support
-        below[:, first : first + reach].add_(spread[:, :reach])
-        below[:, rows.start : first].add_(spread[:, self.length - self.support :])
+    def _overlap(self, spread: list[Tensor]) -> None:
+        """Add what each block, ``(D, L)`` with places from -S on, negative ones last, hands to S rows before and after it."""
+        for n, block in enumerate(spread):
+            low, high = n * self.rows, min((n + 1) * self.rows, self.num_nodes)
+            after = block[:, high - low : high - low + self.support]
+            for edge, first in ((block[:, self.length - self.support :], low - self.support), (after, high)):
+                pieces = list(self._columns(spread, first, first + self.support))
+                for piece, part in zip(pieces, edge.split([p.shape[1] for p in pieces], 1), strict=True):
+                    piece.add_(part)
 
-    def _project_back(
-        self, dz: Tensor, h: Tensor, rows: slice, weight: Tensor, dh: Tensor, dweight: Tensor, dbias: Tensor, first: bool
-    ) -> None:
-        """Add what a block's gate or value ``(D, T)`` hands to H (written if it is the ``first``), weight and bias."""
+    def _count(self, dz: Tensor, h: Tensor, rows: slice, dweight: Tensor, dbias: Tensor) -> None:
+        """Add what a block's gate or value, ``(D, T)``, gives to the gradients of its weight and bias."""
         dbias.add_(dz.sum(1))
-        if first:
-            torch.mm(dz.t(), weight, out=dh[rows])
-        else:
-            dh[rows].addmm_(dz.t(), weight)
         dweight.add_(dz @ self._inner(h, rows))
 
     def _met(self, v: Tensor) -> Tensor:
@@ -191,17 +202,3 @@ class WindowedRing(SmoothRing):
         mean = v.mean(1, keepdim=True)
         sums = self.sums[0 if v.shape[1] == self.rows else 1]
         return torch.addmm(((v - mean) @ self.q[: v.shape[1]]).t().double(), sums, mean.t().double())
-
-
-def _wrap(padded: Tensor, support: int) -> None:
-    """Fill the S columns on both sides of ``(D, S + N + S)`` from around the ring."""
-    n = padded.shape[1] - 2 * support
-    padded[:, :support] = padded[:, n : n + support]
-    padded[:, n + support :] = padded[:, support : 2 * support]
-
-
-def _unwrap(padded: Tensor, support: int) -> None:
-    """Add the S columns on both sides to where they belong on the ring: the transpose of `_wrap`."""
-    n = padded.shape[1] - 2 * support
-    padded[:, n : n + support] += padded[:, :support]
-    padded[:, support : 2 * support] += padded[:, n + support :]
