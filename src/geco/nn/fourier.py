@@ -44,7 +44,7 @@ class FourierRings:
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
         mix, phi = filters
-        phi = channel_first(phi.t()) if phi.shape[1] > WHOLE else phi
+        phi = channel_first(phi.t()) if phi.shape[1] > WHOLE and phi.stride(1) != 1 else phi
         spectra = [mix]
         padded = phi if self.groups[0].places is None else torch.nn.functional.pad(phi, (0, 1))
         for group in self.groups:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.filters import Filter, places_of
+from geco.nn.interpolated import interpolated
 from geco.nn.rows import by_rows
 
 __all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
@@ -85,7 +86,8 @@ class PaperFilter(Filter):
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their own."""
         weight = self.mix.weight
-        hidden = self._hidden(*places_of(sizes, weight.device), by_rows)  # (P, R)
+        hidden = self._smooth(sizes[0]) if len(sizes) == 1 and weight.dtype == torch.float32 and weight.is_cpu else None
+        hidden = self._hidden(*places_of(sizes, weight.device), by_rows) if hidden is None else hidden  # (P, R)
         if len(weight) <= len(self.frequency) or (self.gain == "l1" and len(sizes) > 1):
             filters = torch.cat([self._scaled(weight @ rows.t()) for rows in hidden.split(list(sizes))], 1)  # (K * D, P)
             weight, hidden = torch.eye(len(weight), dtype=weight.dtype, device=weight.device), filters.t()
@@ -96,16 +98,23 @@ class PaperFilter(Filter):
     def harmonics_of(self, limit: int) -> None:
         """Return None: between its ends, which do not meet, the filter is of any roughness."""
 
+    def _smooth(self, size: int) -> Tensor | None:
+        """Return what `_hidden` does on one ring from some of its places, ``(P, R)``, if it is that smooth."""
+        found = interpolated(lambda place: self._hidden(place, size), size)
+        return None if found is None else found.t()
+
     def _hidden(self, place: Tensor, size: Tensor | int, run: Callable[..., Tensor] | None = None) -> Tensor:
         """Return the last hidden layer at places ``(P, 1)`` of rings of the given size, ``(P, R)``, with the gain 1 / N."""
-        features = position_features(place, size, self.bands).to(self.mix.weight.dtype)
+        features = position_features(place, size, self.bands)
+        features = features if place.is_floating_point() else features.to(self.mix.weight.dtype)
         h = self._sines(features) if run is None else run(self._sines, [*self.layers.parameters(), self.frequency], features)
         return h / size if self.gain == "mean" else h
 
     def _sines(self, h: Tensor) -> Tensor:
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)  # the frequency joins the weights: one pass over the places less
-            weight, bias = self.frequency.unsqueeze(1) * layer.weight, self.frequency * layer.bias
+            frequency, weight, bias = (t.to(h.dtype) for t in (self.frequency, layer.weight, layer.bias))
+            weight, bias = frequency.unsqueeze(1) * weight, frequency * bias
             h = torch.sin(nn.functional.linear(h, weight, bias))
         return h
 
