@@ -119,8 +119,9 @@ def test_code2_is_cut_off_and_ppa_has_one_node_vector(datasets: Datasets) -> Non
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_two_steps_and_an_evaluation(name: str, datasets: Datasets) -> None:
+def test_two_steps_and_an_evaluation(name: str, datasets: Datasets, monkeypatch: pytest.MonkeyPatch) -> None:
     config = CONFIGS[name]
+    monkeypatch.setattr("geco.train.build.FEW", 0)  # the stand-ins have fewer labels than the data sets
     train = replace(config.train, epochs=2, threads=1, device="cpu")
     trainer = Trainer(replace(config, train=train), datasets(config.data.name, config.data.encodings))
     assert trainer.batches.steps == 1  # so two epochs are two steps

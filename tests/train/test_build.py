@@ -111,8 +111,8 @@ def test_rare_classes_weigh_more_if_asked() -> None:
 
 
 def test_filters_are_chosen_by_what_the_data_is() -> None:
-    many, one = ring_copy(3, graphs=20), erdos_renyi(10, degree=2)
-    for dataset, filter, order in ((many, "windows", "structure"), (one, "mean", "static")):
+    many, few, one = ring_copy(3, graphs=20), erdos_renyi(10, degree=2), erdos_renyi(2500, degree=2)
+    for dataset, filter, order in ((many, "windows", "structure"), (few, "none", "static"), (one, "mean", "static")):
         found = chosen(Config(), dataset).model
         assert (found.filter, found.permutation) == (filter, order)
     given = Config(model=ModelConfig(filter="paper", permutation="dynamic"))

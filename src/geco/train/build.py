@@ -28,6 +28,8 @@ from geco.train.settings import Choice, FilterName
 
 __all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
+FEW = 1000  # labels of one graph below which validation preferred no global block, on Cora (140) and Pubmed (60)
+
 
 def device_of(config: Config) -> torch.device:
     """Return the device a run uses, or refuse one that this machine does not have."""
@@ -64,11 +66,15 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
     """Return a configuration with ``auto`` replaced by what is known to suit the data before any training.
 
     Many graphs: windows over the order made from each graph, where distance means the same in all of them. One graph: no order
-    of its nodes was found to mean anything, so filters stay the mean, which no order changes (docs/design-notes.md).
+    of its nodes was found to mean anything, so filters stay the mean, which no order changes; and there is no global block
+    where fewer than `FEW` labels teach it (docs/design-notes.md).
     """
     m, many = config.model, len(dataset) > 1 and config.model.name in ("geco", "hybrid")
     order: Choice = "natural" if m.name == "hyena" else "structure" if many else "static"  # Hyena: as published
-    filter: FilterName = ("windows" if many else "mean") if m.filter == "auto" else m.filter
+    filter: FilterName = m.filter
+    if filter == "auto":
+        few = len(dataset) == 1 and m.name == "geco" and len(dataset.split(config.data.split).train) < FEW
+        filter = "windows" if many else "none" if few else "mean"
     return replace(config, model=replace(m, filter=filter, permutation=order if m.permutation == "auto" else m.permutation))
 
 

@@ -67,7 +67,7 @@ class ModelConfig:
     norm: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
     filter: FilterName = "auto"
-    """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is windows or the mean."""
+    """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is by what the data is."""
     support: int = 128
     """Farthest distance that windows see, in nodes."""
     filter_gain: Literal["none", "mean", "l1"] = "none"
