@@ -95,6 +95,33 @@ def test_a_ring_on_the_way_is_finished_before_the_walk_goes_on() -> None:
     assert order == [0, 1, 2, 3, 4, 6, 5, 7, 8]
 
 
+@given(st.integers(12, 60), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**20))
+def test_chains_of_alike_links_are_read_one_way(links: int, head: int, tail: int, seed: int) -> None:
+    """However the ends are coloured: 1 2 3 1 2 3 ... never 3 2 1; the numbers of the nodes do not count."""
+    colours = np.concatenate([[4 + head], np.tile([1, 2, 3], links), [4 + tail]])
+    new = np.random.default_rng(seed).permutation(len(colours))
+    edges = np.stack([new[:-1], new[1:]])
+    order = structure_order(edges, len(colours), colours[new.argsort()]).numpy()
+    assert colours[new.argsort()][order][1:4].tolist() == [1, 2, 3]
+
+
+def test_what_was_trained_before_keeps_its_order() -> None:
+    colours = np.concatenate([[5], np.tile([1, 2, 3], 20), [4]])
+    edges = np.stack([np.arange(61), np.arange(1, 62)])
+    assert structure_order(edges, 62, colours, version=1).tolist() == list(range(61, -1, -1))
+    assert structure_order(edges, 62, colours).tolist() == list(range(62))
+    with pytest.raises(ValueError, match="version must be 1 or 2, got 3"):
+        structure_order(edges, 62, colours, version=3)
+
+
+def test_random_colours_do_not_turn_a_path() -> None:
+    rng = np.random.default_rng(0)
+    for nodes in rng.integers(20, 200, 300):
+        colours = np.append(0, rng.integers(1, 9, nodes - 1))  # the first node is marked
+        order = structure_order(np.stack([np.arange(nodes - 1), np.arange(1, nodes)]), int(nodes), colours)
+        assert int(order[0]) == 0
+
+
 def test_components_come_by_size_then_by_colour() -> None:
     edges = torch.tensor([[0, 3], [1, 4]])
     order = structure_order(edges, 6, torch.tensor([5, 5, 1, 4, 4, 0]))

@@ -28,6 +28,7 @@ class StructureOrder(Encoding):
 
     Args:
         colours: attribute that tells nodes apart; x counts if it holds categories (whole numbers).
+        rule: version of `structure_order`.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -36,6 +37,7 @@ class StructureOrder(Encoding):
     """
 
     colours: str = "x"
+    rule: int = 2
     ordinal: ClassVar[bool] = True
 
     @property
@@ -53,7 +55,7 @@ class StructureOrder(Encoding):
     ) -> Array:
         """Return the place of each node, ``(N,)`` int64; weights do not count."""
         place = np.empty(num_nodes, np.int64)
-        place[structure_order(edge_index, num_nodes, colours).numpy()] = np.arange(num_nodes)
+        place[structure_order(edge_index, num_nodes, colours, self.rule).numpy()] = np.arange(num_nodes)
         return place
 
     def work(self, nodes: int, edges: int) -> float:

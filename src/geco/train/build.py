@@ -58,7 +58,7 @@ def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
     """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
     recipes = [parse(text) for text in config.data.encodings]
     if chosen(config, dataset).model.permutation == "structure" and config.model.name in ("geco", "hybrid", "hyena"):
-        recipes.append(StructureOrder())
+        recipes.append(StructureOrder(rule=config.model.structure_version))
     return encode(dataset, recipes) if recipes else dataset
 
 

@@ -56,10 +56,15 @@ def as_saved(table: dict[str, Any]) -> dict[str, Any]:
     Example:
         >>> as_saved({"model": {"name": "hyena", "permutation": "static"}})
         {'model': {'name': 'hyena', 'permutation': 'natural', 'hyena_length': 1024}}
+        >>> as_saved({"model": {"permutation": "structure"}})
+        {'model': {'structure_version': 1, 'permutation': 'structure'}}
     """
     model = table.get("model")
+    if isinstance(model, dict) and model.get("permutation") == "structure":
+        table = {**table, "model": {"structure_version": 1, **model}}
     if not isinstance(model, dict) or "hyena_length" in model or "hyena" not in (model.get("name"), model.get("mixer")):
         return table
+    model = table["model"]
     order = {"permutation": "natural"} if model.get("name") == "hyena" else {}
     return {**table, "model": {**model, **order, "hyena_length": 1024}}
 

@@ -76,6 +76,8 @@ class ModelConfig:
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "auto"
     """Node order of GECO and Hyena: as in the file, shuffled once or for every epoch and layer, or made from the graph."""
+    structure_version: Literal[1, 2] = 2
+    """Of the order made from the graph: 2 reads all chains of alike links one way, 1 is for what was trained before it."""
     eval_orders: int = 4
     """Orders averaged at test time under dynamic permutation."""
     hyena_length: int = 0
