@@ -30,7 +30,7 @@ class Net(nn.Module):
     def forward(self, x: Tensor, edges: Tensor, order: Tensor) -> Tensor:
         x = F.dropout(self.encoder(x), self.dropout, self.training)
         for layer in self.layers:
-            x = layer(x, edges, order=order)
+            x = layer(x, edges, permutation=order)
         return self.head(x)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from torch import nn
 
-from geco.nn import filters, windows
+from geco.nn.filters import waves, windows
 
 
 @pytest.fixture(autouse=True)
 def heard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the weights of waves and windows, unless a test is marked ``fresh``."""
     if request.node.get_closest_marker("fresh") is None:  # keywords would hold the names of folders, too
-        for module in (filters, windows):
+        for module in (waves, windows):
             monkeypatch.setattr(module, "silence", lambda mix: nn.init.normal_(mix.weight, std=0.05))

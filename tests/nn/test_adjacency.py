@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch_geometric import EdgeIndex
 
-from geco.nn.adjacency import Norm, _known, adjacency, traced_adjacency
+from geco.nn.adjacency import AdjacencyNorm, _known, adjacency, traced_adjacency
 from geco.nn.blocks import LocalPropagation
 from geco.nn.reference import normalised_adjacency
 from tests.conftest import random_edges, relative_error
@@ -20,7 +20,7 @@ EDGES = torch.tensor([[0, 1, 1, 2, 2, 2], [1, 0, 2, 1, 1, 2]])  # a repeat and a
 
 @pytest.mark.parametrize("norm", ["sym", "row", "none"])
 @given(n=st.integers(1, 30), degree=st.integers(0, 5), weights=st.sampled_from([None, torch.float32, torch.float64]))
-def test_equals_the_dense_matrix(norm: Norm, n: int, degree: int, weights: torch.dtype | None) -> None:
+def test_equals_the_dense_matrix(norm: AdjacencyNorm, n: int, degree: int, weights: torch.dtype | None) -> None:
     edges = random_edges(n, degree, seed=n)
     weight = None if weights is None else torch.rand(edges.shape[1], dtype=weights)
     dense = normalised_adjacency(edges, n, None if weight is None else weight.double(), norm)

@@ -17,7 +17,7 @@ from geco.nn.functional import compact
 from geco.nn.hyena import HyenaFilter
 from geco.nn.network import Network
 from geco.nn.permutation import shuffled
-from geco.nn.segments import segments
+from geco.nn.rings import rings_of
 
 
 def test_sgformer_is_pygs_on_one_graph() -> None:
@@ -62,7 +62,7 @@ def test_hyena_takes_nodes_in_the_order_it_is_told() -> None:
     for other in others:
         other.load_state_dict(natural.state_dict())
     static, dynamic = others
-    order = shuffled(segments(30, None, x.device), 3).order
+    order = shuffled(rings_of(30, None, x.device), 3).permutation
     assert order is not None
     assert torch.allclose(static(x, edges)[order], natural(x[order], edges), atol=1e-5)
     first = dynamic.train()(x, edges)

@@ -19,7 +19,7 @@ def worker(rank: int, folder: str) -> None:
     os.environ["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     torch.manual_seed(0)
-    model = GECO(5, 8, 2, 3, permutation="dynamic", norm="attention")
+    model = GECO(5, 8, 2, 3, permutation="dynamic", adjacency="attention")
     parallel = DistributedDataParallel(model)  # without find_unused_parameters: an unused one would fail the second step
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(3):

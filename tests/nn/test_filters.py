@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from geco.nn import ImplicitFilter
-from geco.nn.filters import Gain
+from geco.nn.filters.waves import Gain
 from tests.conftest import relative_error
 
 

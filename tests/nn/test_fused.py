@@ -8,13 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from geco.nn import blocks
-from geco.nn.blocks import GlobalContext
+from geco.nn import GlobalContext, plan
+from geco.nn.filters import FilterName
+from geco.nn.fourier import FourierRings
 from geco.nn.fused import moments
+from geco.nn.plan import choose
 from geco.nn.reference import global_context
-from geco.nn.segments import segments
-from geco.nn.smooth import SHORTEST, harmonic_limit
-from geco.nn.waves import LONGEST
+from geco.nn.rings import rings_of
+from geco.nn.smooth import SHORTEST, SmoothRing, harmonic_limit
+from geco.nn.waves import LONGEST, WaveRings
+from geco.nn.windowed import WindowedRing
 from tests.conftest import assert_as_good_as, relative_error
 
 BAR = [1, 2, 3, 4, 5, 7, 64, 97, 997, 1024, 65521, 169343]  # the lengths the operator is held to
@@ -51,7 +54,7 @@ def _results(
     parts = [part.to(dtype).requires_grad_() for part in parts]
     if fused:
         batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-        y = context.mix(parts, segments(len(batch), batch, batch.device), norm)
+        y = context.mix(parts, rings_of(len(batch), batch, batch.device), norm)
     else:
         y = plain(context, norm, parts, sizes)
     wanted = [*parts, *context.parameters(), *([] if norm is None else norm.parameters())]
@@ -129,28 +132,34 @@ def test_a_ring_does_not_see_its_mates() -> None:
         assert relative_error(found, context(ring)) < 2e-7
 
 
-@pytest.mark.parametrize("n", [50, 97, 1031, 4099])
-def test_fast_ring_is_the_ring_of_the_next_fast_length(n: int) -> None:
-    """Zeros at the extra places of the ring, whatever the plan."""
-    context = GlobalContext(D, D, ring="fast").double()
-    h = torch.randn(n, D, dtype=torch.float64)
-    around = blocks.fast_length(n)
-    rows = nn.functional.pad(context.projection(h), (0, 0, 0, around - n))
-    assert relative_error(context(h), global_context(rows, context.filter(around))[:n]) < 1e-10
+@pytest.mark.parametrize(
+    ("sizes", "filter", "name", "kind"),
+    [
+        ((LONGEST, 3), "windows", "short-rings", WaveRings),
+        ((LONGEST + 1, 3), "windows", "fft", FourierRings),
+        ((SHORTEST,), "windows", "long-ring", WindowedRing),
+        ((SHORTEST,), "waves", "long-ring", SmoothRing),
+        ((SHORTEST - 1,), "windows", "fft", FourierRings),
+        ((SHORTEST,), "paper", "fft", FourierRings),
+    ],
+)
+def test_which_algorithm(sizes: tuple[int, ...], filter: FilterName, name: str, kind: type) -> None:
+    context = GlobalContext(D, D, filter=filter)
+    assert context.filter is not None
+    assert isinstance(choose(context.filter, sizes, torch.randn(1, D)).plan, kind)
+    found = context.plan(sizes)
+    assert found.name == name
+    assert f"{max(sizes):,}" in str(found)
+    assert GlobalContext(D, D, filter=filter, algorithm="plain").plan(sizes).name == "plain"
+    assert context.to("meta").plan(sizes) == ("plain", "on meta")
 
 
-def test_all_plans_are_used() -> None:
+def test_rough_filters_go_by_fft() -> None:
     context = GlobalContext(D, D)
-    assert type(context._plan((LONGEST, 3), torch.randn(1))[0]).__name__ == "WaveRings"
-    assert type(context._plan((LONGEST + 1, 3), torch.randn(1))[0]).__name__ == "FourierRings"
-    assert type(GlobalContext(D, D, ring="fast")._plan((5, 3), torch.randn(1))[0]).__name__ == "FourierRings"
-    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "WindowedRing"
-    assert type(GlobalContext(D, D, filter="waves")._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "SmoothRing"
-    assert type(context._plan((SHORTEST - 1,), torch.randn(1))[0]).__name__ == "FourierRings"
     nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
     assert context.filter.harmonics_of(harmonic_limit(SHORTEST)) is None
-    assert type(context._plan((SHORTEST,), torch.randn(1))[0]).__name__ == "FourierRings"
-    assert type(context._plan((5, 3), torch.randn(1))[0]).__name__ == "FourierRings"
+    assert context.plan([SHORTEST]).name == context.plan([5, 3]).name == "fft"
+    assert GlobalContext(D, D, filter="none").plan([5]).name == "none"
 
 
 def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +168,10 @@ def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) ->
     nn.init.normal_(context.filter.mix.weight)
     h = torch.randn(5000, D)
     smooth = context(h)
-    monkeypatch.setattr(blocks, "harmonic_limit", lambda n: 0)
+    monkeypatch.setattr(plan, "harmonic_limit", lambda n: 0)
     assert relative_error(smooth, context(h)) < 1e-6
     waves = context(h[:1000])
-    monkeypatch.setattr(blocks, "LONGEST", 0)
+    monkeypatch.setattr(plan, "LONGEST", 0)
     assert relative_error(waves, context(h[:1000])) < 1e-6
 
 
@@ -171,7 +180,7 @@ def test_gradcheck(n: int) -> None:
     """Random directions, because a full Jacobian of thousands of nodes is out of reach."""
     context, norm = GlobalContext(2, 1).double(), nn.BatchNorm1d(2).double()
     h = torch.randn(n, 2, dtype=torch.float64, requires_grad=True)
-    rings = segments(n, torch.arange(n) // 7 if n == 10 else None, h.device)
+    rings = rings_of(n, torch.arange(n) // 7 if n == 10 else None, h.device)
     wanted = list(context.parameters())
 
     def f(h: Tensor, *_: Tensor) -> Tensor:
@@ -200,7 +209,7 @@ def test_large_means_do_not_drown_the_signal() -> None:
     """A common offset of 1,000 must not cost the block its digits (BatchNorm takes it off before anything is summed)."""
     context, norm = GlobalContext(D, D), nn.BatchNorm1d(D)
     x = torch.randn(10_000, D, dtype=torch.float64)
-    rings = segments(len(x), None, x.device)
+    rings = rings_of(len(x), None, x.device)
     exact = plain(context.double(), norm.double(), [x + 1000], [len(x)])
     found = context.float().mix([(x + 1000).float()], rings, norm.float())
     assert relative_error(found, exact) < 1e-3  # float32 itself holds the shifted input to 6e-5 of its spread

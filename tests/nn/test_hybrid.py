@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GPSConv
 
 from geco.nn import GECOConv, GECOLayer, GPSLayer, functional
-from geco.nn.blocks import FilterName
 from geco.nn.cascade import Cascade
+from geco.nn.filters import FilterName
 from geco.nn.local import LOCALS
 from geco.nn.mixers import MIXERS, SelfAttention
 from tests.conftest import relative_error
@@ -235,13 +235,13 @@ def test_cascade_contract(local: str, context: str) -> None:
 def test_cascade_order() -> None:
     cascade, g, perm = Cascade(D, "conv", "gcb", local_kwargs={"width": 10}), toy(30, D), torch.randperm(30)
     permuted = cascade(g.x[perm], torch.argsort(perm)[g.edges])
-    assert torch.allclose(cascade(g.x, g.edges, order=perm)[perm], permuted, atol=1e-5)
+    assert torch.allclose(cascade(g.x, g.edges, permutation=perm)[perm], permuted, atol=1e-5)
 
 
 def test_order_reaches_the_mixer() -> None:
     layer, g, perm = settled(hybrid("gatedgcn", "hyena")), toy(30, D), torch.randperm(30)
     permuted = layer(g.x[perm], torch.argsort(perm)[g.edges], None, g.attr)
-    assert torch.allclose(layer(g.x, g.edges, None, g.attr, order=perm)[perm], permuted, atol=1e-5)
+    assert torch.allclose(layer(g.x, g.edges, None, g.attr, permutation=perm)[perm], permuted, atol=1e-5)
     assert not torch.allclose(layer(g.x, g.edges, None, g.attr)[perm], permuted, atol=1e-3)
 
 

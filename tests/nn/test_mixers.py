@@ -295,7 +295,7 @@ def test_causal_conv(n: int) -> None:
 @pytest.mark.parametrize("name", ["geco", "hyena", "conv-10"])
 def test_order_places_nodes(name: str) -> None:
     module, g, perm = mixer(name), toy(30, D), torch.randperm(30)
-    ordered = call(module, g.x, edge_index=g.edges, order=perm)
+    ordered = call(module, g.x, edge_index=g.edges, permutation=perm)
     permuted = run(module, g.x[perm], torch.argsort(perm)[g.edges], None)
     assert torch.allclose(ordered[perm], permuted, atol=1e-5)
     assert not torch.allclose(run(module, g.x, g.edges, None)[perm], permuted, atol=1e-3)

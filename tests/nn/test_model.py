@@ -37,6 +37,33 @@ def test_batch_contract(permutation: str) -> None:
         assert relative_error(out, model(alone, own)) < 1e-6
 
 
+@pytest.mark.parametrize(("jk", "width"), [(None, 8), ("last", 8), ("cat", 16), ("max", 8), ("lstm", 8)])
+def test_layers_together_as_in_pyg(jk: str | None, width: int) -> None:
+    model = GECO(5, 8, 2, None, 0.0, "gelu", "batch_norm", jk)
+    assert model(X, EDGES).shape == (30, width)
+    assert GECO(5, 8, 2, 3, jk=jk)(X, EDGES).shape == (30, 3)
+    model.reset_parameters()
+    with pytest.raises(ValueError, match="jk 'first' is not known"):
+        GECO(5, 8, 2, jk="first")
+    with pytest.raises(ValueError, match="it is called adjacency='row'"):
+        GECO(5, 8, 2, norm="row")
+
+
+def test_models_of_format_2_are_read(tmp_path: Path) -> None:
+    """As they were written when norm meant the adjacency's and block_norm the layers'."""
+    model = GECO(5, 8, 2, 3, adjacency="row", norm=None).eval()
+    model.save_pretrained(tmp_path)
+    stored = json.loads((tmp_path / "config.json").read_text())
+    config = stored["config"]
+    del config["jk"]
+    config |= {"norm": config.pop("adjacency"), "block_norm": None, "ring": "exact"}
+    (tmp_path / "config.json").write_text(json.dumps({**stored, "format": 2}))
+    assert torch.equal(GECO.from_pretrained(tmp_path)(X, EDGES), model(X, EDGES))
+    (tmp_path / "config.json").write_text(json.dumps({**stored, "config": {**config, "ring": "fast"}, "format": 2}))
+    with pytest.warns(UserWarning, match="rings of exactly N nodes"):
+        GECO.from_pretrained(tmp_path)
+
+
 def test_static_order_is_one_order() -> None:
     model = GECO(5, 8, 2, 3, permutation="static", seed=4)
     first = model(X, EDGES)
@@ -83,7 +110,7 @@ def test_attention(permutation: str) -> None:
     conv.register_forward_hook(lambda module, arguments, out: seen.append((arguments[0], out)))  # type: ignore[operator, union-attr]
     model(x, EDGES)
     h, out = seen[0]
-    both = conv.norm(torch.cat([h, conv.local.neighbours(h, adjacency(EDGES, 30))], 1))  # type: ignore[operator, union-attr]
+    both = conv.norm(torch.cat([h, adjacency(EDGES, 30) @ h], 1))  # type: ignore[operator, union-attr]
     value = conv.context.projection(both)[:, 16:]  # type: ignore[operator, union-attr]
     for i in (0, 13):
         assert torch.allclose((attention.row(i) * value.t()).sum(1), out[i], atol=1e-6)

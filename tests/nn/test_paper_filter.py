@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn import GECO, GECOConv, GlobalContext, PaperFilter, reference
-from geco.nn.paper_filter import absolute_sums
+from geco.nn.filters.paper import absolute_sums
 from tests.conftest import assert_as_good_as, random_edges, relative_error
 
 D = 4

@@ -15,7 +15,7 @@ from geco.nn import GECO, places
 from geco.nn.network import Network
 from geco.nn.permutation import Permutation
 from geco.nn.places import placed
-from geco.nn.segments import segments
+from geco.nn.rings import rings_of
 from geco.nn.stack import HybridStack
 from geco.train.settings import Choice
 from tests.conftest import random_edges, relative_error
@@ -100,7 +100,7 @@ def test_attention_and_network_use_the_places() -> None:
 @pytest.mark.parametrize("place", [torch.arange(29), torch.rand(30), torch.zeros(30, 1, dtype=torch.int64)])
 def test_wrong_places_are_refused(place: Tensor) -> None:
     with pytest.raises(ValueError, match=r"place must be whole numbers of shape \(30,\)"):
-        placed(segments(30, None, X.device), EDGES, None, place)
+        placed(rings_of(30, None, X.device), EDGES, None, place)
 
 
 def test_unknown_orders_are_refused() -> None:

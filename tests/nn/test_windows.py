@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from geco.nn import GECOConv, GlobalContext
-from geco.nn.blocks import FilterName
+from geco.nn.filters import FilterName
+from geco.nn.filters.windows import WindowedFilter, Windows, wrapped
 from geco.nn.fourier import FourierRings
+from geco.nn.plan import choose
 from geco.nn.waves import WaveRings
 from geco.nn.windowed import WindowedRing
-from geco.nn.windows import WindowedFilter, Windows, wrapped
 from tests.conftest import random_edges, relative_error
 from tests.nn.test_fused import compare
 
@@ -70,7 +71,7 @@ def test_batches_with_long_rings(sizes: list[int]) -> None:
 ])  # fmt: skip
 def test_which_plan(n: int, support: int, kind: type) -> None:
     context = GlobalContext(4, 4, filter_kwargs={"support": support})
-    assert isinstance(context._plan((n,), torch.zeros(1, 4))[0], kind)
+    assert isinstance(choose(context.filter, (n,), torch.zeros(1, 4)).plan, kind)
 
 
 @pytest.mark.parametrize(("n", "support"), [(4500, 1200), (4097, 128), (4160, 128)])  # a last block of one and of a few rows

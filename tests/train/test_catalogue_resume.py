@@ -162,7 +162,7 @@ def test_d7_format_of_the_future(what: str, tmp_path: Path) -> None:
     for path in (tmp_path / "run").glob("best" if what == "best" else "last/*"):
         entry = read_entry(path)
         write_entry(path, Entry(entry.arrays, {**entry.about, "format": FORMAT + 1, "geco": "99.0"}))
-    message = rf"has format {FORMAT + 1}, written by geco 99\.0; geco {__version__} reads formats 1 and {FORMAT}"
+    message = rf"has format {FORMAT + 1}, written by geco 99\.0; geco {__version__} reads formats 1 to {FORMAT}"
     read = (
         partial(load_run, tmp_path / "run") if what == "best" else partial(Trainer, smallest("gcn"), rings(), tmp_path / "run")
     )

@@ -20,7 +20,7 @@ from torch_geometric.data import Batch, Data
 from geco.data.dataset import GraphDataset
 from geco.errors import DataError, GecoError, ResourceError
 from geco.nn.permutation import shuffled
-from geco.nn.segments import Segments
+from geco.nn.rings import Rings
 
 __all__ = ["FullGraphLoader", "GraphLoader"]
 
@@ -202,7 +202,7 @@ def _order(n: int, seed: int, epoch: int, what: int) -> Tensor:
     """Return a permutation of n things that depends on nothing else; `what` tells graphs from batches."""
     if n == 0:
         return torch.arange(0)
-    order = shuffled(Segments((n,), torch.zeros(1, dtype=torch.int64)), seed, epoch, layer=-1 - what).order
+    order = shuffled(Rings((n,), torch.zeros(1, dtype=torch.int64)), seed, epoch, layer=-1 - what).permutation
     assert order is not None
     return order
 

@@ -1,13 +1,11 @@
 """Layers. Start with `GECOConv`; `geco.nn.functional` holds the operators, `geco.nn.reference` their slow twins."""
 
 from geco.nn.attention import SurrogateAttention
-from geco.nn.blocks import FeedForward, GlobalContext, LocalPropagation
-from geco.nn.conv import GECOConv, GECOLayer
-from geco.nn.filters import ImplicitFilter, MeanFilter
+from geco.nn.blocks import FeedForward, LocalPropagation
+from geco.nn.conv import GECOConv, GECOLayer, GlobalContext
+from geco.nn.filters import ImplicitFilter, MeanFilter, PaperFilter, WindowedFilter
 from geco.nn.hybrid import GPSLayer
 from geco.nn.model import GECO
-from geco.nn.paper_filter import PaperFilter
-from geco.nn.windows import WindowedFilter
 
 __all__ = [
     "GECO",

@@ -14,9 +14,9 @@ from torch import Tensor
 from geco.nn.functional import propagate, row_starts
 from geco.nn.remember import Remembered
 
-__all__ = ["Adjacency", "Norm", "adjacency", "endpoints", "traced_adjacency"]
+__all__ = ["Adjacency", "AdjacencyNorm", "adjacency", "endpoints", "traced_adjacency"]
 
-Norm = Literal["sym", "row", "none"]
+AdjacencyNorm = Literal["sym", "row", "none"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def adjacency(
     edge_index: Tensor,
     num_nodes: int,
     edge_weight: Tensor | None = None,
-    norm: Norm = "sym",
+    norm: AdjacencyNorm = "sym",
     dtype: torch.dtype = torch.float32,
 ) -> Adjacency:
     r"""Check a graph's edges and return its :math:`\hat A`; the same tensors give the same object back.
@@ -76,8 +76,8 @@ def adjacency(
                 [0.7071, 0.0000, 0.7071],
                 [0.0000, 0.7071, 0.0000]])
     """
-    if norm not in get_args(Norm):
-        raise ValueError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}")
+    if norm not in get_args(AdjacencyNorm):
+        raise ValueError(f"norm must be one of {', '.join(get_args(AdjacencyNorm))}, got {norm!r}")
     dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
     if edge_weight is not None and edge_weight.requires_grad:
         return _build(edge_index, num_nodes, edge_weight, norm, dtype)
@@ -86,7 +86,7 @@ def adjacency(
 
 
 def traced_adjacency(
-    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype = torch.float32
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: AdjacencyNorm, dtype: torch.dtype = torch.float32
 ) -> Adjacency:
     """Return the adjacency in operators that `torch.export` can trace: no checks, no memory of earlier calls."""
     source, target = edge_index[0], edge_index[1]
@@ -102,7 +102,9 @@ def _given(edge_index: Tensor, edge_weight: Tensor | None) -> torch.dtype:
     return torch.get_default_dtype() if edge_index.layout == torch.strided else edge_index.dtype
 
 
-def _build(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: Norm, dtype: torch.dtype) -> Adjacency:
+def _build(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: AdjacencyNorm, dtype: torch.dtype
+) -> Adjacency:
     source, target, weight = endpoints(edge_index, num_nodes, edge_weight)
     value = _normalise(source, target, weight.to(dtype), num_nodes, norm)
     if value.requires_grad:
@@ -160,13 +162,13 @@ def _check_weight(weight: Tensor, edges: Tensor) -> None:
         raise ValueError(f"edge_weight has {bad} NaN or infinite values, the first at edge {first}")
 
 
-def _normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int, norm: Norm) -> Tensor:
+def _normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int, norm: AdjacencyNorm) -> Tensor:
     if norm == "none":
         return weight
     degree = weight.new_zeros(num_nodes).index_add(0, target, weight)
     if norm == "row":
         return weight * _power(degree, -1.0)[target]
-    if not torch.compiler.is_exporting() and bool((degree < 0).any()):
+    if not (torch.compiler.is_exporting() or degree.is_meta) and bool((degree < 0).any()):
         lowest = float(degree.detach().min())
         raise ValueError(f"norm='sym' needs row sums of A that are not negative, got {lowest:.3g}; use norm='none'")
     scale = _power(degree, -0.5)

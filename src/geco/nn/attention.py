@@ -25,7 +25,7 @@ class SurrogateAttention:
     Args:
         gates: :math:`P_1, \dots, P_K`, ``(K, D, N)``.
         filters: :math:`F_1, \dots, F_K`, ``(K, D, N)``.
-        order: node at each place of the ring, ``(N,)``; None for nodes as they come. Arguments and results name nodes.
+        permutation: node at each place of the ring, ``(N,)``; None for nodes as they come. Arguments and results name nodes.
 
     Example:
         >>> attention = SurrogateAttention(torch.ones(2, 1, 4), torch.full((2, 1, 4), 0.25))
@@ -35,7 +35,7 @@ class SurrogateAttention:
 
     gates: Tensor
     filters: Tensor
-    order: Tensor | None = None
+    permutation: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -65,8 +65,8 @@ class SurrogateAttention:
         if not 0 <= node < self.num_nodes:
             raise ValueError(f"node {node} is not one of the graph's {self.num_nodes} nodes (0 to {self.num_nodes - 1})")
         unit = torch.zeros_like(self.gates[0])
-        unit[:, node if self.order is None else self.order == node] = 1.0
+        unit[:, node if self.permutation is None else self.permutation == node] = 1.0
         return unit
 
     def _by_node(self, v: Tensor) -> Tensor:
-        return v if self.order is None else v[:, torch.argsort(self.order)]
+        return v if self.permutation is None else v[:, torch.argsort(self.permutation)]

@@ -23,9 +23,10 @@ from torch_geometric.nn import (
 )
 
 from geco.nn.functional import dropout
+from geco.nn.graph import Graph, prepare
 from geco.nn.mixers import make_mixer
-from geco.nn.permutation import Permutation, check_permutation
-from geco.nn.places import layer_orders
+from geco.nn.ordered import OrderedStack
+from geco.nn.permutation import Permutation
 from geco.nn.resolve import call
 from geco.nn.sparse import SparseGATConv, SparseGCNConv, SparseSAGEConv
 
@@ -75,7 +76,7 @@ class LocalStack(nn.Module):
         return x
 
 
-class TransformerStack(nn.Module):
+class TransformerStack(OrderedStack):
     """Pre-norm Transformer layers with attention, or Hyena's operator in its place; the graph's edges are not seen.
 
     Args:
@@ -105,9 +106,8 @@ class TransformerStack(nn.Module):
         seed: int = 0,
         **mixer_kwargs: Any,
     ) -> None:
-        super().__init__()
-        check_permutation(permutation)
-        self.dropout, self.permutation, self.eval_orders, self.seed, self.epoch = dropout, permutation, eval_orders, seed, 0
+        super().__init__(permutation, layers, seed, eval_orders)
+        self.dropout = dropout
         self.encoder = nn.Linear(in_channels, channels)
         mixers = [make_mixer(mixer, channels, heads=heads, **mixer_kwargs) for _ in range(layers)]
         self.mixers = nn.ModuleList(m for m in mixers if m is not None)
@@ -119,10 +119,6 @@ class TransformerStack(nn.Module):
         )
         self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
 
-    def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's orders ``dynamic`` trains with."""
-        self.epoch = epoch
-
     def forward(
         self,
         x: Tensor,
@@ -132,18 +128,13 @@ class TransformerStack(nn.Module):
         place: Tensor | None = None,
     ) -> Tensor:
         """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        epochs = [self.epoch]
-        if self.permutation == "dynamic" and not self.training:
-            epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
-        known = (edge_index, len(x), batch, graph_id, place)
-        orders = [layer_orders(self.permutation, len(self.mixers), *known, seed=self.seed, epoch=epoch) for epoch in epochs]
-        runs = [self._run(x, batch, each) for each in orders]
-        return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
+        g = self.ordered_by_structure(prepare(x, edge_index, batch, norm=None), batch, place)
+        return self.in_order(lambda graphs: self._run(x, graphs), g, graph_id)
 
-    def _run(self, x: Tensor, batch: Tensor | None, orders: list[Tensor | None]) -> Tensor:
+    def _run(self, x: Tensor, graphs: list[Graph]) -> Tensor:
         x = self.encoder(x)
-        for mixer, ffn, norm, order in zip(self.mixers, self.ffns, self.norms, orders, strict=True):
-            x = x + dropout(call(mixer, norm(x), batch=batch, order=order), self.dropout, self.training)
+        for mixer, ffn, norm, g in zip(self.mixers, self.ffns, self.norms, graphs, strict=True):
+            x = x + dropout(call(mixer, norm(x), graph=g), self.dropout, self.training)
             x = x + dropout(ffn(x), self.dropout, self.training)
         return x
 

@@ -10,14 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from geco.nn.adjacency import adjacency
-from geco.nn.blocks import GlobalContext, LocalPropagation
-from geco.nn.graph import check_features
+from geco.nn.blocks import LocalPropagation
+from geco.nn.conv import GlobalContext
+from geco.nn.graph import Graph, check_features, prepare
 from geco.nn.hyena import Hyena, ShortConv
 from geco.nn.local import LOCALS, make_local
-from geco.nn.permutation import arranged
 from geco.nn.resolve import build, call, check_name, reset
-from geco.nn.segments import segments
 from geco.nn.softmax import Performer, SelfAttention
 
 __all__ = ["Cascade"]
@@ -47,7 +45,7 @@ class Cascade(nn.Module):
         context_kwargs: options of the global block.
 
     Shapes:
-        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``order`` (N,) to (N, D).
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``permutation`` (N,) to (N, D).
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
@@ -84,34 +82,43 @@ class Cascade(nn.Module):
             self.context = build(context, CONTEXTS[context], channels, options={**options, "in_channels": width})
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget statistics."""
+        """Draw all weights and forget statistics."""
         for module in self.children():
             reset(module)
 
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | None = None,
         batch: Tensor | None = None,
         edge_attr: Tensor | None = None,
-        order: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> Tensor:
-        """Apply both blocks; ``order`` is the node at each place of the order (default: as they come)."""
-        check_features(x, self.channels)
+        """Apply both blocks; ``permutation`` and ``graph`` as in `GECOConv.forward`."""
+        if graph is None:
+            check_features(x, self.channels)
+            graph = prepare(x, self._edges(edge_index), batch, None, permutation, None)
         if self.training and len(x) == 1:
             raise ValueError("BatchNorm cannot train on a single node; call .eval(), or batch this graph with others")
-        rings = segments(len(x), batch, x.device)
-        parts = [x] if self.local is None else [x, self._nearby(x, edge_index, batch, edge_attr, order)]
+        known = {"edge_index": graph.edge_index, "batch": batch, "edge_attr": edge_attr}
+        parts = [x] if self.local is None else [x, self._nearby(x, graph, known)]
         if isinstance(self.context, GlobalContext):
-            return self.context.mix(parts, rings if order is None else arranged(rings, batch, order), self.norm)
-        out: Tensor = call(self.context, self.norm(torch.cat(parts, 1)), batch=batch, order=order)
+            return self.context.mix(parts, graph.rings, self.norm)
+        out: Tensor = call(self.context, self.norm(torch.cat(parts, 1)), **known, graph=graph)
         return out
 
-    def _nearby(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_attr: Tensor | None, order: Any) -> Tensor:
+    def _edges(self, edge_index: Tensor | None) -> Tensor:
+        if edge_index is None:
+            raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
+        return edge_index
+
+    def _nearby(self, x: Tensor, graph: Graph, known: dict[str, Any]) -> Tensor:
         if isinstance(self.local, LocalPropagation):
-            return self.local.neighbours(x, adjacency(edge_index, len(x), None, self.local.adjacency_norm, x.dtype))
+            return self.local.propagate(x, graph)
         assert self.local is not None
-        out: Tensor = call(self.local, x, edge_index=edge_index, batch=batch, edge_attr=edge_attr, order=order)
+        out: Tensor = call(self.local, x, **known, graph=graph)
         return out
 
     def __repr__(self) -> str:

@@ -1,47 +1,184 @@
-r"""The GECO operator and layer.
+r"""The GECO operator and layer, to be read top to bottom.
 
-Shapes: N nodes, M edges, D channels, K order.
+The global block has two forms of the same computation. The plain one is written here, in the paper's names and stock
+operators. The fast one, on a CPU, is a single function beneath it (`geco.nn.fused`) that never makes the tensors written
+here.
+
+Shapes: N nodes, M edges, C input channels, D channels, K order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.resolver import normalization_resolver
 
-from geco.nn.adjacency import Norm, traced_adjacency
 from geco.nn.attention import SurrogateAttention
-from geco.nn.blocks import FeedForward, FilterName, GlobalContext, LocalPropagation, Memory, Ring
-from geco.nn.functional import dropout
-from geco.nn.graph import Graph, check_features, graph
-from geco.nn.permutation import arranged
+from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
+from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
+from geco.nn.functional import dropout, full_precision
+from geco.nn.fused import global_context
+from geco.nn.graph import Graph, check_features, prepare
+from geco.nn.plain import PlainRings
+from geco.nn.plan import Algorithm, Memory, choose
+from geco.nn.resolve import build, check_name
+from geco.nn.rings import Rings, rings_of
 from geco.nn.rows import by_rows
 
-__all__ = ["GECOConv", "GECOLayer"]
+__all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
+
+
+class GlobalContext(nn.Module):
+    r"""Global context block, Algorithm 1: :math:`P_1, \dots, P_K, V = H W^\top + b`, then K times
+    :math:`V \leftarrow P_i \odot (F_i \circledast V)`, with :math:`\circledast` the circular convolution over each graph's own
+    nodes.
+
+    The paper does not say how the block starts. Here gates and value start at one and each filter's sum at one (bias 1
+    on the inner gates and the value, 0 on the last gate): the block first passes the last gate's local signal and
+    learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start plainly,
+    as any `torch.nn.Linear` does.
+
+    Args:
+        in_channels: C.
+        channels: D.
+        order: K >= 1.
+        filter: ``windows`` (`WindowedFilter`: mean, waves and windows over distances), ``waves`` (`ImplicitFilter`: mean and
+            waves), ``mean`` (`MeanFilter`), ``paper`` (`PaperFilter`, the paper as it is written, plain start included), or
+            ``none``: the block is a linear map of H, and no node reaches another.
+        algorithm: ``auto``, the fast form on a CPU (see `plan`), or ``plain``, which is twice differentiable.
+        memory: what is held for backward: inputs only (``lean``), the gates too (``keep``), or as their size allows.
+        out_proj: a linear map of the result, which Algorithm 1 does not have.
+        filter_kwargs: options of the filter.
+
+    Shapes:
+        ``h`` (N, C), ``batch`` (N,) to (N, D).
+
+    Example:
+        >>> GlobalContext(6, 4)(torch.randn(10, 6)).shape
+        torch.Size([10, 4])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        order: int = 2,
+        *,
+        filter: FilterName = "windows",
+        algorithm: Literal["auto", "plain"] = "auto",
+        memory: Memory = "auto",
+        out_proj: bool = False,
+        filter_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        if order < 1:
+            raise ValueError(f"order (K) must be at least 1, got {order}")
+        check_name("filter", filter, get_args(FilterName))
+        check_name("algorithm", algorithm, ("auto", "plain"))
+        check_name("memory", memory, get_args(Memory))
+        self.in_channels, self.channels, self.order = in_channels, channels, order
+        self.algorithm, self.memory = algorithm, memory
+        self.projection = nn.Linear(in_channels, channels if filter == "none" else (order + 1) * channels)
+        self.filter: Filter | None = None
+        if filter != "none":
+            self.filter = build(filter, FILTERS[filter], order, channels, options=filter_kwargs or {})
+        self.out_proj = nn.Linear(channels, channels) if out_proj else nn.Identity()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights, with gates and value near one, but for the paper's filter."""
+        self.projection.reset_parameters()
+        if self.filter is not None and not isinstance(self.filter, PaperFilter):
+            with torch.no_grad():
+                self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
+        if self.filter is not None:
+            self.filter.reset_parameters()
+        if isinstance(self.out_proj, nn.Linear):
+            self.out_proj.reset_parameters()
+
+    def forward(self, h: Tensor, batch: Tensor | None = None) -> Tensor:
+        """Mix the nodes of each graph."""
+        rings = Rings((h.shape[0],), h) if torch.compiler.is_exporting() else _checked(h, batch, self.in_channels)
+        return self.mix([h], rings)
+
+    def mix(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None = None) -> Tensor:
+        """Mix H, given as column groups, after BatchNorm if one is given."""
+        dtype, work = parts[0].dtype, _working(parts[0].dtype)
+        with full_precision(parts[0].device):  # statistics and transforms
+            parts = [part.to(work) for part in parts]
+            if not self._is_plain(parts[0].device):
+                out: Tensor = self._fast(parts, rings, norm)
+                return out.to(dtype)
+            h = torch.cat(list(parts), dim=1)  # [X, ÂX], (N, 2D)
+            return self.plain(h if norm is None else norm(h), rings).to(dtype)
+
+    def plain(self, h: Tensor, rings: Rings) -> Tensor:
+        """Return Algorithm 1 as it is written."""
+        z = nn.functional.linear(h, self.projection.weight.to(h.dtype), self.projection.bias.to(h.dtype))
+        if self.filter is None:
+            return self.out_proj(z)  # type: ignore[no-any-return]
+        on = PlainRings(rings)
+        *gates, v = on.lay_out(z).chunk(self.order + 1, dim=-1)  # P_1 .. P_K and V, a row for each place of each ring
+        for p, f in zip(gates, on.filters(self.filter, h.dtype), strict=True):
+            v = p * on.convolve(v, f)  # V <- P_i * (F_i conv V)
+        return self.out_proj(on.take_back(v))  # type: ignore[no-any-return]
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _fast(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None) -> Tensor:
+        """Return the same as `plain` of the normalised parts."""
+        assert self.filter is not None
+        chosen = choose(self.filter, rings.sizes, parts[0], self.memory)
+        v = global_context([rings.arrange(part) for part in parts], self.projection, self.order, chosen, norm)
+        return self.out_proj(rings.restore(v))  # type: ignore[no-any-return]
+
+    def plan(self, sizes: Sequence[int]) -> Algorithm:
+        """Return which algorithm will run for graphs of these sizes, with the weights of now, and why.
+
+        Example:
+            >>> GlobalContext(6, 4).plan([30, 50]).name
+            'short-rings'
+        """
+        weight = self.projection.weight
+        if self.filter is None:
+            return Algorithm("none", "filter='none' is a linear map of each node")
+        if self._is_plain(weight.device):
+            return Algorithm("plain", "algorithm='plain'" if self.algorithm == "plain" else f"on {weight.device.type}")
+        like = weight.new_empty((), dtype=_working(weight.dtype)).expand(sum(sizes), 1)  # rows that take no memory
+        with torch.no_grad():
+            return choose(self.filter, tuple(sizes), like, self.memory).algorithm
+
+    def _is_plain(self, device: torch.device) -> bool:
+        no_choice = self.filter is None or torch.compiler.is_exporting() or device.type != "cpu"
+        return no_choice or self.algorithm == "plain"
+
+    def extra_repr(self) -> str:
+        """Say what the submodules do not show."""
+        return f"order={self.order}, algorithm={self.algorithm}, memory={self.memory}"
 
 
 class GECOConv(nn.Module):
     r"""The GECO operator, :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))`: a drop-in for a graph transformer's attention.
 
-    Each node hears its neighbours through :math:`\hat A` and all nodes of its graph through K gated circular convolutions,
-    in O(N log N + M). A graph's output in evaluation mode does not depend on its batch mates or its place in the batch.
+    Each node is reached by its neighbours through :math:`\hat A` and by all nodes of its graph through K gated circular
+    convolutions, in O(N log N + M). A graph's output in evaluation mode does not depend on its batch mates or its place in
+    the batch.
 
     Args:
         channels: D, or -1 to read it off the first input (then run one forward pass before making the optimiser).
         order: K, the number of convolutions.
-        norm: :math:`\hat A`, as in `LocalPropagation`.
+        adjacency: :math:`\hat A`, as in `LocalPropagation`.
         filter: as in `GlobalContext`.
-        ring: as in `GlobalContext`.
+        algorithm: as in `GlobalContext`.
         memory: as in `GlobalContext`.
         out_proj: as in `GlobalContext`.
         filter_kwargs: options of the filter.
 
     Shapes:
         ``x`` (N, D), ``edge_index`` (2, M), torch sparse (N, N) or ``EdgeIndex``, ``batch`` (N,), ``edge_weight`` (M,),
-        ``order`` (N,) to (N, D).
+        ``permutation`` (N,) to (N, D).
 
     Example:
         >>> conv = GECOConv(16)
@@ -58,10 +195,10 @@ class GECOConv(nn.Module):
         self,
         channels: int,
         order: int = 2,
-        norm: Norm | Literal["attention"] = "sym",
+        adjacency: AdjacencyName = "sym",
         *,
         filter: FilterName = "windows",
-        ring: Ring = "exact",
+        algorithm: Literal["auto", "plain"] = "auto",
         memory: Memory = "auto",
         out_proj: bool = False,
         filter_kwargs: dict[str, Any] | None = None,
@@ -69,9 +206,9 @@ class GECOConv(nn.Module):
         super().__init__()
         if channels != -1 and channels < 1:
             raise ValueError(f"channels must be at least 1, or -1 to read it off the first input; got {channels}")
-        self.channels, self.order, self.adjacency = channels, order, norm
-        self._options = {
-            "filter": filter, "ring": ring, "memory": memory, "out_proj": out_proj, "filter_kwargs": filter_kwargs
+        self.channels, self.order, self.adjacency = channels, order, adjacency
+        self._context_options: dict[str, Any] = {
+            "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj, "filter_kwargs": filter_kwargs
         }  # fmt: skip
         self._build(max(channels, 1))  # also with -1, so that wrong options are refused here
         if channels == -1:
@@ -80,87 +217,83 @@ class GECOConv(nn.Module):
     def _build(self, channels: int) -> None:
         self.local = LocalPropagation(self.adjacency, channels)
         self.norm = nn.BatchNorm1d(2 * channels)
-        self.context = GlobalContext(2 * channels, channels, self.order, **self._options)  # type: ignore[arg-type]
+        self.context = GlobalContext(2 * channels, channels, self.order, **self._context_options)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget statistics and cached spectra."""
+        """Draw all weights and forget statistics and cached spectra."""
         for module in self.children():
             module.reset_parameters()  # type: ignore[operator]
 
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | Graph,
+        edge_index: Tensor | None = None,
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
-        order: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> Tensor:
-        """Apply the operator; ``order`` is the node at each place of the ring (default: as they come)."""
-        if self.channels == -1:
-            check_features(x)
-            self.channels = x.shape[1]
-            self._build(self.channels)
-            self.to(x.device)
-        if torch.compiler.is_exporting():
-            return self._export(x, edge_index, edge_weight)
-        out: Tensor = self._mix(x, self.graph(x, edge_index, batch, edge_weight, order))
-        return out
+        """Apply the operator.
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def graph(
-        self,
-        x: Tensor,
-        edge_index: Tensor | Graph,
-        batch: Tensor | None = None,
-        edge_weight: Tensor | None = None,
-        order: Tensor | None = None,
-    ) -> Graph:
-        """Check the input and prepare its graphs; a prepared `Graph` may be passed in place of ``edge_index``."""
-        if self.training and len(x) == 1:
+        ``permutation`` is the node at each place of the ring (default: as they come). A ``graph`` from `prepare`, which a
+        stack of layers shares, stands for all arguments but x.
+        """
+        if self.channels == -1:
+            self._build_for(x)
+        g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
+        if self.training and x.shape[0] == 1:
             raise ValueError(
                 "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph with others"
             )
-        if isinstance(edge_index, Graph):
-            return edge_index
-        found = graph(x, edge_index, batch, edge_weight, self.local.adjacency_norm)
+        h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
+        return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
+
+    def prepare(
+        self,
+        x: Tensor,
+        edge_index: Tensor | None,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        permutation: Tensor | None = None,
+    ) -> Graph:
+        """Check the input and prepare its graphs, for this layer and all that share its adjacency."""
+        if edge_index is None:
+            raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
+        g = prepare(x, edge_index, batch, edge_weight, permutation, self.local.normalisation)
         if x.shape[1] != self.channels:
             raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {self.channels}")
         if x.device != self.norm.weight.device:
             raise ValueError(f"x is on {x.device}, the layer on {self.norm.weight.device}; move both to one device")
-        return found if order is None else Graph(found.adj, arranged(found.rings, batch, order))
+        return g
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def _mix(self, x: Tensor, g: Graph) -> Tensor:
-        return self.context.mix([x, self.local.neighbours(x, g.adj)], g.rings, self.norm)
-
-    def _export(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None) -> Tensor:
-        """Trace plain operators: one graph, its edges as they come, no checks."""
-        adj = traced_adjacency(edge_index, x.shape[0], edge_weight, self.local.adjacency_norm, x.dtype)
-        return self.context.mix([x, self.local.neighbours(x, adj)], None, self.norm)
+    def _build_for(self, x: Tensor) -> None:
+        check_features(x)
+        self.channels = x.shape[1]
+        self._build(self.channels)
+        self.to(x.device)
 
     @torch.no_grad()
     def attention(
-        self, x: Tensor, edge_index: Tensor | Graph, edge_weight: Tensor | None = None, order: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> SurrogateAttention:
         """Return the layer's surrogate attention on one graph, in factors; in evaluation mode, as everything that explains."""
         if self.context.filter is None:
             raise ValueError("filter='none' has no global block and so no surrogate attention; use another filter")
-        g = self.graph(x, edge_index, None, edge_weight, order)
-        h = torch.cat([x, self.local.neighbours(x, g.adj)], 1)
+        g = self.prepare(x, edge_index, None, edge_weight, permutation) if graph is None else graph
+        h = torch.cat([x, self.local.propagate(x, g)], dim=1)
         gates = self.context.projection(self.norm(g.rings.arrange(h))).t().view(self.order + 1, -1, len(x))[:-1]
-        return SurrogateAttention(gates, self.context.filter(len(x)), g.rings.order)
-
-    def attention_row(self, i: int, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """Return how every node acts on node i, per channel, ``(D, N)``, in O(N log N)."""
-        return self.attention(x, edge_index, edge_weight).row(i)
-
-    def attention_column(self, j: int, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """Return how node j acts on every node, per channel, ``(D, N)``, in O(N log N)."""
-        return self.attention(x, edge_index, edge_weight).column(j)
+        return SurrogateAttention(gates, self.context.filter(len(x)), g.rings.permutation)
 
     def __repr__(self) -> str:
         """Name the key arguments."""
-        return f"{type(self).__name__}({self.channels}, order={self.order}, norm={self.adjacency})"
+        return f"{type(self).__name__}({self.channels}, order={self.order}, adjacency={self.adjacency})"
 
 
 class GECOLayer(nn.Module):
@@ -169,11 +302,11 @@ class GECOLayer(nn.Module):
     Args:
         channels: D.
         order: K.
-        norm: :math:`\hat A`, as in `LocalPropagation`.
+        adjacency: :math:`\hat A`, as in `LocalPropagation`.
         dropout: after the operator and in the FFN.
         act: of the FFN, a name PyG's resolver knows.
         ffn_ratio: width of the FFN in multiples of D.
-        block_norm: after each skip: ``layer_norm`` (the paper's, over channels), None, or a name PyG's resolver knows.
+        norm: after each skip: ``layer_norm`` (the paper's, over channels), None, or a name PyG's resolver knows.
         conv_kwargs: further options of `GECOConv`.
 
     Shapes:
@@ -188,12 +321,12 @@ class GECOLayer(nn.Module):
         self,
         channels: int,
         order: int = 2,
-        norm: Norm | Literal["attention"] = "sym",
+        adjacency: AdjacencyName = "sym",
         *,
         dropout: float = 0.0,
         act: str | Callable[..., Any] = "relu",
         ffn_ratio: float = 1.0,
-        block_norm: str | None = "layer_norm",
+        norm: str | None = "layer_norm",
         **conv_kwargs: Any,
     ) -> None:
         super().__init__()
@@ -201,13 +334,13 @@ class GECOLayer(nn.Module):
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
         if channels < 1 or ffn_ratio <= 0:
             raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
-        self.conv = GECOConv(channels, order, norm, **conv_kwargs)
+        self.conv = GECOConv(channels, order, adjacency, **conv_kwargs)
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
-        self.norm1, self.norm2 = _block_norm(block_norm, channels), _block_norm(block_norm, channels)
+        self.norm1, self.norm2 = _norm_after_skip(norm, channels), _norm_after_skip(norm, channels)
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw all weights."""
         for module in (self.conv, self.ffn, self.norm1, self.norm2):
             if not isinstance(module, nn.Identity):
                 module.reset_parameters()  # type: ignore[operator]
@@ -215,19 +348,21 @@ class GECOLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | Graph,
+        edge_index: Tensor | None = None,
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
-        order: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> Tensor:
-        """Apply the layer."""
-        y = self.conv(x, edge_index, batch, edge_weight, order)
+        """Apply the layer; arguments as in `GECOConv.forward`."""
+        y = self.conv(x, edge_index, batch, edge_weight, permutation, graph=graph)
         if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | nn.Identity):
-            return self._skips(x, y)
-        mine = [p for module in (self.ffn, self.norm1, self.norm2) for p in module.parameters()]
-        return by_rows(self._skips, mine, x, y)
+            return self._skips_and_ffn(x, y)
+        weights = [p for module in (self.ffn, self.norm1, self.norm2) for p in module.parameters()]
+        return by_rows(self._skips_and_ffn, weights, x, y)  # the same, a few rows at a time
 
-    def _skips(self, x: Tensor, y: Tensor) -> Tensor:
+    def _skips_and_ffn(self, x: Tensor, y: Tensor) -> Tensor:
         h: Tensor = self.norm1(x + dropout(y, self.dropout, self.training))
         out: Tensor = self.norm2(h + self.ffn(h))
         return out
@@ -235,10 +370,20 @@ class GECOLayer(nn.Module):
     def __repr__(self) -> str:
         """Name the key arguments."""
         conv = self.conv
-        return f"{type(self).__name__}({conv.channels}, order={conv.order}, norm={conv.adjacency}, dropout={self.dropout})"
+        options = f"order={conv.order}, adjacency={conv.adjacency}, dropout={self.dropout}"
+        return f"{type(self).__name__}({conv.channels}, {options})"
 
 
-def _block_norm(name: str | None, channels: int) -> nn.Module:
+def _checked(h: Tensor, batch: Tensor | None, channels: int) -> Rings:
+    check_features(h, channels)
+    return rings_of(len(h), batch, h.device)
+
+
+def _working(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def _norm_after_skip(name: str | None, channels: int) -> nn.Module:
     if name is None:
         return nn.Identity()
     # PyG's own "layer_norm" normalises over a whole batch of graphs; the paper's is over a node's channels.

@@ -19,12 +19,12 @@ from torch import Tensor
 
 from geco.nn.fourier_layout import Group, layout
 from geco.nn.products import SPARE, WHOLE, channel_first, channel_last, mixed, project, room_for, unmix, unproject
+from geco.nn.protocol import Kept, Projection
 
 __all__ = ["FourierRings"]
 
 BLOCK = 2**25  # numbers of gates and value that are laid out at once
 CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
-Kept = list[Tensor]
 
 
 class FourierRings:
@@ -32,14 +32,13 @@ class FourierRings:
 
     Args:
         sizes: nodes of each ring, in the order of the rows.
-        fast: lay each ring out on the next fast length, with zeros at the extra places.
         device: where to work.
         keep: hold gates and values between forward and backward.
     """
 
-    def __init__(self, sizes: tuple[int, ...], fast: bool, device: torch.device, keep: bool) -> None:
+    def __init__(self, sizes: tuple[int, ...], device: torch.device, keep: bool) -> None:
         self.keep, self.num_nodes = keep, sum(sizes)
-        self.rings, self.groups, self.back = layout(sizes, fast, device)
+        self.rings, self.groups, self.back = layout(sizes, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
@@ -53,10 +52,9 @@ class FourierRings:
             spectra.append(torch.view_as_real(spectrum).flatten(1))
         return tuple(spectra)
 
-    def forward(
-        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
-    ) -> tuple[Tensor, Kept]:
-        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
+    def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
+        parts, centre, weight, bias = projection
         mix, *features = spectra
         out, kept, zeros = parts[0].new_empty(self.num_nodes, mix.shape[1]), [], int(self.back is not None)
         blocks = self._slices(mix.shape[1], BLOCK // len(weight))
@@ -78,16 +76,10 @@ class FourierRings:
         return out, kept
 
     def backward(
-        self,
-        grad: Tensor,
-        parts: Sequence[Tensor],
-        centre: Sequence[Tensor],
-        weight: Tensor,
-        bias: Tensor,
-        spectra: Sequence[Tensor],
-        kept: Kept,
+        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts, weight, bias and (mix, features before `transform`)."""
+        parts, centre, weight, bias = projection
         mix, *features = spectra
         blocks, zeros = self._slices(mix.shape[1], BLOCK // len(weight)), int(self.back is not None)
         dparts = [torch.empty_like(part) for part in parts]

@@ -13,7 +13,7 @@ import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
 
-from geco.nn.functional import fast_length, ring_length
+from geco.nn.functional import ring_length
 
 __all__ = ["Group", "layout"]
 
@@ -49,29 +49,28 @@ class Group:
         return Group(self.length, self.width, nodes, size, places, weight)
 
 
-def _transform_length(size: int, ring: int) -> int:
+def _transform_length(size: int) -> int:
     """Return a ring's transform length, a function of its own size alone."""
-    if size >= LARGE and ring == size and ring_length(size) != size:
+    if size >= LARGE and ring_length(size) != size:
         return int(next_fast_len(2 * size - 1, real=True))  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
     if size >= SMALL:
-        return ring if ring != size else ring_length(size)
+        return ring_length(size)
     power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1
     return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
 
 
 @lru_cache(maxsize=64)
-def layout(sizes: tuple[int, ...], fast: bool, device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
+def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
     """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
-    ring = {size: fast_length(size) if fast else size for size in sizes}
-    rings = tuple(sorted({*ring.values()}))
+    rings = tuple(sorted({*sizes}))
     members: dict[tuple[int, int], list[int]] = {}
     for i, size in enumerate(sizes):
-        length = _transform_length(size, ring[size])
+        length = _transform_length(size)
         members.setdefault((length, size if size >= SMALL else 0), []).append(i)
     starts = torch.tensor([0, *sizes]).cumsum(0)
     groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
     for (length, _), rows in members.items():
-        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], ring, rings, sum(sizes))
+        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], rings, sum(sizes))
         assert group.nodes is not None
         real = group.nodes < sum(sizes)
         back[group.nodes[real]] = offset + real.nonzero().squeeze(1)
@@ -84,7 +83,7 @@ def layout(sizes: tuple[int, ...], fast: bool, device: torch.device) -> tuple[tu
     return rings, [group.to(device) for group in groups], back.to(device)
 
 
-def _group(length: int, sizes: list[int], starts: list[int], ring: dict[int, int], rings: tuple[int, ...], nodes: int) -> Group:
+def _group(length: int, sizes: list[int], starts: list[int], rings: tuple[int, ...], nodes: int) -> Group:
     width, distinct = max(sizes), sorted({*sizes})
     place = torch.arange(width)
     size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)
@@ -92,10 +91,9 @@ def _group(length: int, sizes: list[int], starts: list[int], ring: dict[int, int
     at = dict(zip(rings, torch.tensor([0, *rings]).cumsum(0).tolist(), strict=False))
     lag = torch.arange(length)
     n = torch.tensor(distinct).unsqueeze(1)
-    around = torch.tensor([ring[s] for s in distinct]).unsqueeze(1)
-    first = torch.tensor([at[ring[s]] for s in distinct]).unsqueeze(1)
-    wrapped = torch.where(lag > length - n, lag - length + around, sum(rings) - first)
-    places = first + torch.where(lag < (around if length == ring[width] else n), lag, wrapped)  # (S, L)
+    first = torch.tensor([at[s] for s in distinct]).unsqueeze(1)
+    wrapped = torch.where(lag > length - n, lag - length + n, sum(rings) - first)
+    places = first + torch.where(lag < n, lag, wrapped)  # (S, L)
     which = torch.tensor([distinct.index(s) for s in sizes]) if len(distinct) > 1 else None
     weight = torch.full((length // 2 + 1,), 2.0, dtype=torch.float64)
     weight[0] = 1.0

@@ -8,6 +8,7 @@ Shapes: N nodes, M edges, D channels, L >= 2N - 1 a length that is fast to trans
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "csr",
     "dropout",
     "fast_length",
+    "full_precision",
     "propagate",
     "ring_length",
     "row_starts",
@@ -124,6 +126,11 @@ class _CircularConv(torch.autograd.Function):
 def reverse(f: Tensor) -> Tensor:
     """Return the ring read backwards, ``f[(-t) mod N]``."""
     return f.flip(-1).roll(1, -1)
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context without autocast, for statistics and transforms."""
+    return nullcontext() if device.type == "meta" else torch.autocast(device.type, enabled=False)  # meta has none
 
 
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:

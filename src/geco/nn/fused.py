@@ -17,14 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from geco.nn.fourier import FourierRings
-from geco.nn.smooth import SmoothRing
-from geco.nn.waves import WaveRings
-from geco.nn.windowed import WindowedRing
+from geco.nn.plan import Chosen
+from geco.nn.protocol import Plan, Projection
 
-__all__ = ["FoldedNorm", "Plan", "fused_global_context", "moments", "refuse_second_derivatives", "track"]
+__all__ = ["FoldedNorm", "fused_global_context", "global_context", "moments", "refuse_second_derivatives", "track"]
 
-Plan = SmoothRing | WindowedRing | WaveRings | FourierRings
 ROWS = 2048  # rows of one pass over H that stay in the cache
 
 
@@ -64,28 +61,41 @@ def track(norm: nn.BatchNorm1d, mean: Tensor, var: Tensor, count: int) -> None:
     norm.running_var.lerp_(var.to(norm.running_var.dtype) * (count / max(1, count - 1)), pace)
 
 
+def global_context(
+    parts: Sequence[Tensor], projection: nn.Linear, order: int, chosen: Chosen, norm: nn.BatchNorm1d | None = None
+) -> Tensor:
+    """Return what `GlobalContext.plain` does of BatchNorm(H), ``(N, D)``, and update BatchNorm's running statistics.
+
+    Args:
+        parts: column groups of H in ring order, each ``(N, .)``, with C columns together.
+        projection: to K gates and the value, C to (K + 1) D.
+        order: K.
+        chosen: how to compute on these rings.
+        norm: BatchNorm of H.
+    """
+    weight = projection.weight.to(parts[0].dtype).unflatten(0, (order + 1, -1))
+    bias = projection.bias.to(parts[0].dtype).view(order + 1, -1)
+    folded = FoldedNorm.identity(weight.detach()[0, 0]) if norm is None else FoldedNorm.of(norm, parts[0].dtype)
+    out, mean, var = fused_global_context(parts, weight, bias, chosen, folded)
+    if norm is not None and norm.training:
+        track(norm, mean, var, len(out))
+    return out
+
+
 def fused_global_context(
-    parts: Sequence[Tensor],
-    weight: Tensor,
-    bias: Tensor,
-    filters: Sequence[Tensor],
-    plan: Plan,
-    norm: FoldedNorm,
-    spectra: Sequence[Tensor] | None = None,
+    parts: Sequence[Tensor], weight: Tensor, bias: Tensor, chosen: Chosen, norm: FoldedNorm
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the block's output ``(N, D)`` and the mean and variance ``(C,)`` that BatchNorm used.
 
     Args:
-        parts: column groups of H in ring order, each ``(N, .)``, with C columns together.
+        parts: as in `global_context`.
         weight: projection to K gates and the value, ``(K + 1, D, C)``.
         bias: ``(K + 1, D)``.
-        filters: what the plan takes.
-        plan: how to compute on these rings.
+        chosen: as in `global_context`.
         norm: BatchNorm of H.
-        spectra: the filters' transform, if it is known already.
     """
     result: tuple[Tensor, Tensor, Tensor] = _GlobalContext.apply(  # type: ignore[no-untyped-call]
-        plan, norm, spectra, len(parts), weight, bias, norm.gamma, norm.beta, *parts, *filters
+        chosen.plan, norm, chosen.spectra, len(parts), weight, bias, norm.gamma, norm.beta, *parts, *chosen.filters
     )
     return result
 
@@ -108,7 +118,7 @@ class _GlobalContext(torch.autograd.Function):
         mean, var = _statistics(parts, norm)
         spectra = plan.transform(filters) if spectra is None else spectra
         plan_weight, plan_bias = (t.to(weight.dtype) for t in _fold(weight, bias, gamma, beta, var, norm.eps))
-        out, kept = plan.forward(parts, _centre(parts, mean), plan_weight, plan_bias, spectra)
+        out, kept = plan.forward(Projection(parts, _centre(parts, mean), plan_weight, plan_bias), spectra)
         ctx.plan, ctx.norm, ctx.num_parts, ctx.num_spectra = plan, norm, num_parts, len(spectra)
         ctx.save_for_backward(weight, bias, gamma, beta, mean, var, *parts, *spectra, *kept)
         ctx.mark_non_differentiable(mean, var)
@@ -125,8 +135,8 @@ def refuse_second_derivatives() -> None:
     """Stop a backward pass under ``create_graph=True``: its result would count as a constant, silently."""
     if torch.is_grad_enabled():
         raise RuntimeError(
-            "GECO layers are differentiable once; for second derivatives (create_graph=True) use the plain composition, "
-            "geco.nn.reference.geco_conv"
+            "GECO layers are differentiable once; for second derivatives (create_graph=True) use the plain form, "
+            "GECOConv(..., algorithm='plain')"
         )
 
 
@@ -138,8 +148,8 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     with torch.enable_grad():
         folded = _fold(weight, bias, gamma, beta, var, ctx.norm.eps)
     plan_weight, plan_bias = (t.detach().to(weight.dtype) for t in folded)
-    centre = _centre(parts, mean)
-    dparts, dweight, dbias, dfilters = ctx.plan.backward(grad, parts, centre, plan_weight, plan_bias, spectra, kept)
+    projection = Projection(parts, _centre(parts, mean), plan_weight, plan_bias)
+    dparts, dweight, dbias, dfilters = ctx.plan.backward(grad, projection, spectra, kept)
     *dsmall, dvar = torch.autograd.grad(folded, small, (dweight.double(), dbias.double()))
     if ctx.norm.mean is None:
         dmean = -(dbias.unsqueeze(-1) * folded[0].detach()).sum((0, 1))  # H enters as H - mean

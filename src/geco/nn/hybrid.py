@@ -12,9 +12,10 @@ from typing import Any
 from torch import Tensor, nn
 from torch_geometric.nn.resolver import normalization_resolver
 
-from geco.nn.blocks import FeedForward, FilterName
+from geco.nn.blocks import FeedForward
+from geco.nn.filters import FilterName
 from geco.nn.functional import dropout
-from geco.nn.graph import check_features
+from geco.nn.graph import Graph, check_features
 from geco.nn.local import make_local
 from geco.nn.mixers import make_mixer
 from geco.nn.resolve import build, call, reset
@@ -56,7 +57,7 @@ class GPSLayer(nn.Module):
         mixer_kwargs: further options of the mixer, such as ``dropout`` of the attention weights.
 
     Shapes:
-        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, E), ``order`` (N,) to (N, D).
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, E), ``permutation`` (N,) to (N, D).
 
     Example:
         >>> import torch
@@ -105,7 +106,7 @@ class GPSLayer(nn.Module):
         self.ffn_norm = _norm(norm, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget statistics."""
+        """Draw all weights and forget statistics."""
         for module in self.children():
             reset(module)
 
@@ -115,15 +116,21 @@ class GPSLayer(nn.Module):
         edge_index: Tensor,
         batch: Tensor | None = None,
         edge_attr: Tensor | None = None,
-        order: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> Tensor:
-        """Return the new node features; ``order`` is the node at each place of a mixer's order (default: as they come)."""
+        """Return the new node features.
+
+        ``permutation`` is the node at each place of a mixer's order (default: as they come). A ``graph`` from `prepare`, which
+        a stack of layers shares, stands for ``batch`` and ``permutation``.
+        """
         self._check(x)
         local = None
         if self.local is not None:
             known = {} if edge_attr is None else {"edge_attr": edge_attr}
             local = call(self.local, x, edge_index=edge_index, **known)
-        return self._join(x, local, edge_index, batch, edge_attr, order)
+        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph)
 
     def with_edges(
         self,
@@ -131,15 +138,17 @@ class GPSLayer(nn.Module):
         edge_index: Tensor,
         batch: Tensor | None = None,
         edge_attr: Tensor | None = None,
-        order: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return new node and edge features; the latter as given where the local layer does not update them."""
         if not hasattr(self.local, "with_edges"):
-            return self(x, edge_index, batch, edge_attr, order), edge_attr
+            return self(x, edge_index, batch, edge_attr, permutation, graph=graph), edge_attr
         self._check(x)
         assert self.local is not None
         local, edges = self.local.with_edges(x, edge_index, edge_attr)  # type: ignore[operator]
-        return self._join(x, local, edge_index, batch, edge_attr, order), edges
+        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph), edges
 
     def _check(self, x: Tensor) -> None:
         check_features(x, self.channels)
@@ -155,14 +164,16 @@ class GPSLayer(nn.Module):
         edge_index: Tensor,
         batch: Tensor | None,
         edge_attr: Tensor | None,
-        order: Tensor | None,
+        permutation: Tensor | None,
+        graph: Graph | None,
     ) -> Tensor:
         branches = []
         if local is not None:
             skipped = local if getattr(self.local, "own_skip", False) else x + self._drop(local)
             branches.append(_normed(self.local_norm, skipped, batch))
         if self.mixer is not None:
-            mixed = call(self.mixer, x, edge_index=edge_index, batch=batch, edge_attr=edge_attr, order=order)
+            known = {"edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "permutation": permutation}
+            mixed = call(self.mixer, x, **known, **({} if graph is None else {"graph": graph}))
             branches.append(_normed(self.mixer_norm, x + self._drop(mixed), batch))
         h = branches[0] if len(branches) == 1 else branches[0] + branches[1]
         return _normed(self.ffn_norm, h + self.ffn(h), batch)

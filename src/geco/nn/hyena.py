@@ -11,12 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from geco.nn.filters.paper import check_features_count, position_features
 from geco.nn.functional import dropout, fast_length
-from geco.nn.graph import check_features
-from geco.nn.padded import Block, Blocks, blocks
-from geco.nn.paper_filter import check_features_count, position_features
-from geco.nn.permutation import arranged
-from geco.nn.segments import Segments, segments
+from geco.nn.graph import Graph, input_rings
+from geco.nn.padded import Block, blocks
 
 __all__ = ["Hyena", "HyenaFilter", "ShortConv", "causal_conv"]
 
@@ -34,7 +32,7 @@ class ShortConv(nn.Module):
         width: w.
 
     Shapes:
-        ``x`` (N, D), ``batch`` (N,), ``order`` (N,) to (N, D).
+        ``x`` (N, D), ``batch`` (N,), ``permutation`` (N,) to (N, D).
 
     Example:
         >>> ShortConv(4, width=10)(torch.randn(5, 4), torch.tensor([0, 0, 0, 1, 1])).shape
@@ -48,13 +46,15 @@ class ShortConv(nn.Module):
         self.conv = nn.Conv1d(channels, channels, width, padding=width - 1, groups=channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw all weights."""
         self.conv.reset_parameters()
 
-    def forward(self, x: Tensor, batch: Tensor | None = None, order: Tensor | None = None) -> Tensor:
-        """Convolve each graph's nodes; ``order`` is the node at each place (default: as they come)."""
-        check_features(x, self.conv.in_channels)
-        rings, layout = _laid_out(x, batch, order)
+    def forward(
+        self, x: Tensor, batch: Tensor | None = None, permutation: Tensor | None = None, *, graph: Graph | None = None
+    ) -> Tensor:
+        """Convolve each graph's nodes; ``permutation`` is the node at each place (default: as they come)."""
+        rings = input_rings(x, self.conv.in_channels, batch, permutation, graph)
+        layout = blocks(rings.sizes, x.device)
         parts = [self.along(part.transpose(1, 2)).transpose(1, 2) for part in layout.lay_out(rings.arrange(x))]
         return rings.restore(layout.take_back(parts))
 
@@ -115,7 +115,7 @@ class HyenaFilter(nn.Module):
         self.mix = nn.Linear(width, count * channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw all weights."""
         for layer in [*self.layers, self.mix]:
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
@@ -169,7 +169,7 @@ class Hyena(nn.Module):
         filter_kwargs: options of `HyenaFilter`.
 
     Shapes:
-        ``x`` (N, C), ``batch`` (N,), ``order`` (N,) to (N, D).
+        ``x`` (N, C), ``batch`` (N,), ``permutation`` (N,) to (N, D).
 
     Example:
         >>> Hyena(4)(torch.randn(5, 4), torch.tensor([0, 0, 0, 1, 1])).shape
@@ -200,15 +200,17 @@ class Hyena(nn.Module):
         self.out_proj = nn.Linear(channels, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw all weights."""
         for module in (self.in_proj, self.short, self.filter, self.out_proj):
             module.reset_parameters()
         nn.init.normal_(self.skip)
 
-    def forward(self, x: Tensor, batch: Tensor | None = None, order: Tensor | None = None) -> Tensor:
-        """Mix each graph's nodes; ``order`` is the node at each place (default: as they come)."""
-        check_features(x, self.in_channels)
-        rings, layout = _laid_out(x, batch, order)
+    def forward(
+        self, x: Tensor, batch: Tensor | None = None, permutation: Tensor | None = None, *, graph: Graph | None = None
+    ) -> Tensor:
+        """Mix each graph's nodes; ``permutation`` is the node at each place (default: as they come)."""
+        rings = input_rings(x, self.in_channels, batch, permutation, graph)
+        layout = blocks(rings.sizes, x.device)
         streams = layout.lay_out(rings.arrange(self.in_proj(x)))
         shared = None if self.filter.length is None else self.filter(max(rings.sizes))  # (K - 1, D, longest)
         parts = [self._block(part, *self._filters(block, shared)) for part, block in zip(streams, layout.each, strict=True)]
@@ -257,9 +259,3 @@ def causal_conv(v: Tensor, f: Tensor, which: Tensor | None = None) -> Tensor:
         spectrum = torch.fft.rfft(v.to(work), n=length) * (filters if which is None else filters[which])
         y: Tensor = torch.fft.irfft(spectrum, n=length)
         return y[..., :n].to(dtype)
-
-
-def _laid_out(x: Tensor, batch: Tensor | None, order: Tensor | None) -> tuple[Segments, Blocks]:
-    rings = segments(len(x), batch, x.device)
-    rings = rings if order is None else arranged(rings, batch, order)
-    return rings, blocks(rings.sizes, x.device)

@@ -6,28 +6,30 @@ Shapes: N nodes, M edges, B graphs, L layers, S orders.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import JumpingKnowledge
 from torch_geometric.nn.dense import Linear
 
-from geco.nn.adjacency import Norm
 from geco.nn.attention import SurrogateAttention
-from geco.nn.blocks import FilterName
+from geco.nn.blocks import AdjacencyName
 from geco.nn.conv import GECOLayer
+from geco.nn.filters import FilterName
 from geco.nn.functional import dropout
-from geco.nn.graph import Graph, check_features
-from geco.nn.permutation import Permutation, check_permutation, shuffled
-from geco.nn.places import placed
-from geco.nn.pretrained import first_filters, load_pretrained, save_pretrained
+from geco.nn.graph import Graph, check_features, prepare
+from geco.nn.ordered import OrderedStack
+from geco.nn.permutation import Permutation
+from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_layer
+from geco.nn.resolve import check_name
 
 __all__ = ["GECO"]
 
 
-class GECO(nn.Module):
+class GECO(OrderedStack):
     r"""Node embeddings (or scores) with global context, for one graph of any size or a batch of graphs.
 
     Node order, Section 3.5 of the paper: ``natural`` takes nodes as they come, ``static`` shuffles each graph once,
@@ -41,16 +43,19 @@ class GECO(nn.Module):
         in_channels: width of the input, or -1 to read it off the first one.
         hidden_channels: D.
         num_layers: L.
-        out_channels: width of the output; None returns the last layer's embeddings.
+        out_channels: width of the output; None returns the last layer's embeddings (under ``jk="cat"`` those of all layers).
         dropout: on the embedded input, after each operator and in each FFN.
-        order: K, convolutions per layer.
-        norm: :math:`\hat A`, as in `LocalPropagation`.
         act: activation of the FFNs.
+        norm: after each skip, as in `GECOLayer`.
+        jk: how the layers' embeddings are put together, as in PyG's `JumpingKnowledge`: ``last`` (or None), ``cat``, ``max``
+            or ``lstm``.
+        order: K, convolutions per layer.
+        adjacency: :math:`\hat A`, as in `LocalPropagation`.
         filter: of the convolutions, as in `GlobalContext`.
         permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
         seed: of the orders.
         eval_orders: S, orders averaged in evaluation mode under ``dynamic``.
-        layer_kwargs: further options of `GECOLayer` and `GECOConv`.
+        options: further ones of `GECOLayer` and `GlobalContext`.
 
     Shapes:
         ``x`` (N, in_channels), dense or sparse in CSR, ``edge_index`` (2, M), ``batch`` (N,), ``edge_weight`` (M,),
@@ -69,43 +74,43 @@ class GECO(nn.Module):
         num_layers: int,
         out_channels: int | None = None,
         dropout: float = 0.0,
+        act: str | Callable[..., Any] = "relu",
+        norm: str | None = "layer_norm",
+        jk: str | None = None,
         *,
         order: int = 2,
-        norm: Norm | Literal["attention"] = "sym",
-        act: str | Callable[..., Any] = "relu",
+        adjacency: AdjacencyName = "sym",
         filter: FilterName = "windows",
         permutation: Permutation = "natural",
         seed: int = 0,
         eval_orders: int = 8,
-        **layer_kwargs: Any,
+        **options: Any,
     ) -> None:
-        super().__init__()
-        check_permutation(permutation)
-        for name, value in (("hidden_channels", hidden_channels), ("num_layers", num_layers), ("eval_orders", eval_orders)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        super().__init__(permutation, num_layers, seed, eval_orders)
+        if hidden_channels < 1:
+            raise ValueError(f"hidden_channels must be at least 1, got {hidden_channels}")
+        check_name("jk", jk or "last", ("last", "cat", "max", "lstm"))
+        if norm in get_args(AdjacencyName):
+            raise ValueError(f"norm={norm!r} is a normalisation of the adjacency; it is called adjacency={norm!r}")
+        named = {"order": order, "adjacency": adjacency, "dropout": dropout, "act": act, "norm": norm, "filter": filter}
+        layer: dict[str, Any] = {**named, **options}
         self.config: dict[str, Any] = {
             "in_channels": in_channels, "hidden_channels": hidden_channels, "num_layers": num_layers,
-            "out_channels": out_channels, "dropout": dropout, "order": order, "norm": norm, "act": act, "filter": filter,
-            "permutation": permutation, "seed": seed, "eval_orders": eval_orders, **layer_kwargs,
+            "out_channels": out_channels, "jk": jk, "permutation": permutation, "seed": seed, "eval_orders": eval_orders,
+            **layer,
         }  # fmt: skip
-        self.permutation, self.seed, self.eval_orders, self.dropout = permutation, seed, eval_orders, dropout
-        self.epoch = 0
+        self.dropout = dropout
         self.encoder = Linear(in_channels, hidden_channels)
-        self.layers = nn.ModuleList(
-            GECOLayer(hidden_channels, order, norm, dropout=dropout, act=act, filter=filter, **layer_kwargs)
-            for _ in range(num_layers)
-        )
-        self.head = None if out_channels is None else nn.Linear(hidden_channels, out_channels)
+        self.layers = nn.ModuleList(GECOLayer(hidden_channels, **layer) for _ in range(num_layers))
+        self.jump = None if jk in (None, "last") else JumpingKnowledge(jk, hidden_channels, num_layers)
+        width = hidden_channels * (num_layers if jk == "cat" else 1)
+        self.head = None if out_channels is None else nn.Linear(width, out_channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
-        for module in [self.encoder, *self.layers, *([] if self.head is None else [self.head])]:
-            module.reset_parameters()
-
-    def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's orders ``dynamic`` trains with."""
-        self.epoch = epoch
+        """Draw all weights."""
+        for module in (self.encoder, *self.layers, self.jump, self.head):
+            if module is not None:
+                module.reset_parameters()
 
     def forward(
         self,
@@ -124,11 +129,9 @@ class GECO(nn.Module):
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
                 raise ValueError(f"torch.export traces natural order only, got permutation={self.permutation!r}")
-            return self._run(x, [edge_index] * len(self.layers))
+            return self._run(x, [prepare(x, edge_index, None, edge_weight)] * len(self.layers))
         g = self._graph(x, edge_index, batch, edge_weight, place)
-        if self.permutation == "dynamic" and not self.training:
-            return self._orders(x, g, graph_id, self.eval_orders).mean(0)
-        return self._run(x, self._rings(g, graph_id, self.epoch if self.permutation == "dynamic" else 0))
+        return self.in_order(partial(self._run, x), g, graph_id)
 
     def orders(
         self,
@@ -141,7 +144,7 @@ class GECO(nn.Module):
         count: int = 8,
     ) -> Tensor:
         """Return the output under ``count`` seeded orders, ``(S, N, out_channels)``: its spread is what order adds."""
-        return self._orders(x, self._graph(x, edge_index, batch, edge_weight), graph_id, count)
+        return self.in_orders(partial(self._run, x), self._graph(x, edge_index, batch, edge_weight), graph_id, count)
 
     @torch.no_grad()
     def attention(
@@ -159,43 +162,34 @@ class GECO(nn.Module):
         """
         self.eval()
         g = self._graph(x, edge_index, None, edge_weight, place)
-        graphs = self._rings(g, None, -1 if self.permutation == "dynamic" else 0)
+        graphs = self.layer_graphs(g, None, -1 if self.permutation == "dynamic" else 0)
         chosen = self.layers[layer]
         assert isinstance(chosen, GECOLayer)
         h = self.encoder(x)
         for before, ring in zip(self.layers[:layer], graphs, strict=False):
-            h = before(h, ring)
-        return chosen.conv.attention(h, graphs[layer])
+            h = before(h, graph=ring)
+        return chosen.conv.attention(h, graph=graphs[layer])
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _graph(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None, place: Tensor | None = None
     ) -> Graph:
-        layer, width = self.layers[0], self.encoder.in_channels
-        assert isinstance(layer, GECOLayer)
+        """Check the input and prepare its graphs, once for all layers."""
+        first, width = self.layers[0], self.encoder.in_channels
+        assert isinstance(first, GECOLayer)
+        conv = first.conv
         check_features(x, width if width > 0 else None)
-        hidden = torch.zeros(len(x), 1, dtype=x.dtype, device=x.device).expand(-1, layer.conv.channels)  # x may be sparse
-        g: Graph = layer.conv.graph(hidden, edge_index, batch, edge_weight)
-        return replace(g, rings=placed(g.rings, edge_index, batch, place)) if self.permutation == "structure" else g
+        g = prepare(x, edge_index, batch, edge_weight, norm=conv.local.normalisation)
+        if x.device != conv.norm.weight.device:
+            raise ValueError(f"x is on {x.device}, the model on {conv.norm.weight.device}; move both to one device")
+        return self.ordered_by_structure(g, batch, place)
 
-    def _orders(self, x: Tensor, g: Graph, graph_id: Tensor | None, count: int) -> Tensor:
-        # Epochs count up from 0, so negative numbers are orders that training never sees.
-        return torch.stack([self._run(x, self._rings(g, graph_id, -1 - s, shuffle=True)) for s in range(count)])
-
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def _rings(self, g: Graph, graph_id: Tensor | None, epoch: int, shuffle: bool = False) -> list[Graph]:
-        """Return each layer's graph in that layer's node order."""
-        if self.permutation in ("natural", "structure") and not shuffle:
-            return [g] * len(self.layers)
-        if self.permutation == "dynamic":
-            layers = range(len(self.layers))
-            return [replace(g, rings=shuffled(g.rings, self.seed, epoch, layer, graph_id)) for layer in layers]
-        return [replace(g, rings=shuffled(g.rings, self.seed, epoch, 0, graph_id))] * len(self.layers)
-
-    def _run(self, x: Tensor, graphs: Sequence[Tensor | Graph]) -> Tensor:
-        x = dropout(self.encoder(x), self.dropout, self.training)
+    def _run(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        x, each = dropout(self.encoder(x), self.dropout, self.training), []
         for layer, g in zip(self.layers, graphs, strict=True):
-            x = layer(x, g)
+            x = layer(x, graph=g)
+            each.append(x)
+        x = x if self.jump is None else self.jump(each)
         return x if self.head is None else self.head(x)
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -208,9 +202,9 @@ class GECO(nn.Module):
         return load_pretrained(cls, Path(folder)).eval()
 
     @staticmethod
-    def of_format_1(config: dict[str, Any]) -> dict[str, Any]:
-        """Return a stored configuration of format 1 as one of today."""
-        return first_filters(config)
+    def upgraded(config: dict[str, Any], version: int) -> dict[str, Any]:
+        """Return a stored configuration of an earlier format as one of today."""
+        return upgrade_layer(config, version)
 
     def __repr__(self) -> str:
         """Name the key arguments."""

@@ -18,7 +18,7 @@ from geco.nn.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.links import DotHead, LinkHead, PairHead
 from geco.nn.model import GECO
-from geco.nn.pretrained import first_filters, load_pretrained, save_pretrained
+from geco.nn.pretrained import FORMAT, load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
 from geco.nn.stack import HybridStack
 
 __all__ = ["Network"]
@@ -151,19 +151,35 @@ class Network(nn.Module):
         save_pretrained(self, self.config, Path(folder))
 
     @staticmethod
-    def of_format_1(config: dict[str, Any]) -> dict[str, Any]:
-        """Return a stored configuration of format 1 as one of today."""
-        body, options = config.get("body"), config.get("options") or {}
+    def upgraded(config: dict[str, Any], version: int) -> dict[str, Any]:
+        """Return a stored configuration of a format up to today's as one of today."""
+        if version == FORMAT:
+            return config
+        body, options = str(config.get("body")), config.get("options") or {}
         if body == "geco":
-            return {**config, "options": first_filters(options)}
-        if body == "hybrid" and options.get("mixer", "geco") == "geco":
-            return {**config, "options": {**options, "mixer_kwargs": first_filters(options.get("mixer_kwargs") or {})}}
-        return {**config, "options": _with_hyena(str(body), options, length=1024, interleaved=False)}
+            options = upgrade_layer(options, version)
+        elif body == "hybrid":
+            options = _upgraded_mixer(options, version)
+        if version == 1:
+            options = _with_hyena(body, options, length=1024, interleaved=False)
+        return {**config, "options": options}
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Network:
         """Read a network written by `save_pretrained`, in evaluation mode; runs no code from the folder."""
         return load_pretrained(cls, Path(folder)).eval()
+
+
+def _upgraded_mixer(options: dict[str, Any], version: int) -> dict[str, Any]:
+    mixer, kwargs = options.get("mixer", "geco"), options.get("mixer_kwargs") or {}
+    if mixer == "geco":
+        return {**options, "mixer_kwargs": upgrade_conv(kwargs, version)}
+    if mixer == "cascade":
+        local = upgrade_conv(kwargs.get("local_kwargs") or {}, 2)
+        first = version if kwargs.get("context", "gcb") == "gcb" else 2
+        context = upgrade_conv(kwargs.get("context_kwargs") or {}, first)
+        return {**options, "mixer_kwargs": {**kwargs, "local_kwargs": local, "context_kwargs": context}}
+    return options
 
 
 def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, Any]:

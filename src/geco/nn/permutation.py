@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from geco.nn.segments import Segments
+from geco.nn.rings import Rings
 
 __all__ = ["Permutation", "arranged", "check_permutation", "shuffled", "splitmix"]
 
@@ -28,7 +28,7 @@ def check_permutation(permutation: str) -> None:
         raise ValueError(f"permutation must be one of {', '.join(get_args(Permutation))}, got {permutation!r}")
 
 
-def shuffled(rings: Segments, seed: int, epoch: int = 0, layer: int = 0, graph_id: Tensor | None = None) -> Segments:
+def shuffled(rings: Rings, seed: int, epoch: int = 0, layer: int = 0, graph_id: Tensor | None = None) -> Rings:
     """Permute each graph's nodes by a pure function of its arguments and the graph's size.
 
     Args:
@@ -40,38 +40,38 @@ def shuffled(rings: Segments, seed: int, epoch: int = 0, layer: int = 0, graph_i
             share an order.
 
     Example:
-        >>> rings = Segments((4, 2), torch.arange(2))
-        >>> shuffled(rings, seed=0).order.tolist() == shuffled(rings, seed=0).order.tolist()
+        >>> rings = Rings((4, 2), torch.arange(2))
+        >>> shuffled(rings, seed=0).permutation.tolist() == shuffled(rings, seed=0).permutation.tolist()
         True
     """
-    ring = rings.ring()
+    ring = rings.number()
     sizes = torch.tensor(rings.sizes, device=ring.device)
     place = torch.arange(ring.numel(), device=ring.device) - (sizes.cumsum(0) - sizes)[ring]
     key = torch.zeros_like(sizes)
     for word in (seed, epoch, layer, 0 if graph_id is None else graph_id[rings.graph].long(), sizes):
         key = splitmix(key ^ word)
     by_hash = torch.argsort(splitmix(key[ring] ^ splitmix(place)), stable=True)
-    order = by_hash[torch.argsort(ring[by_hash], stable=True)]
-    return replace(rings, order=order if rings.order is None else rings.order[order])
+    drawn = by_hash[torch.argsort(ring[by_hash], stable=True)]
+    return replace(rings, permutation=drawn if rings.permutation is None else rings.permutation[drawn])
 
 
-def arranged(rings: Segments, batch: Tensor | None, order: Tensor) -> Segments:
-    """Place nodes on their rings in a given order.
+def arranged(rings: Rings, batch: Tensor | None, permutation: Tensor) -> Rings:
+    """Place nodes on their rings by a given permutation.
 
     Args:
         rings: the graphs.
         batch: graph of each node, ``(N,)``, or None.
-        order: permutation, ``(N,)`` int64: the node at each place; nodes of one graph keep their relative order.
+        permutation: ``(N,)`` int64: the node at each place; nodes of one graph keep their relative order.
     """
-    nodes = sum(rings.sizes)
-    if order.dim() != 1 or order.shape[0] != nodes or order.dtype != torch.int64:
-        raise ValueError(f"order must be an int64 tensor of shape ({nodes},), got {order.dtype} {tuple(order.shape)}")
-    if order.device != rings.graph.device:
-        raise ValueError(f"order is on {order.device}, x on {rings.graph.device}; move both to one device")
-    low, high = (int(v) for v in torch.aminmax(order))
-    if low < 0 or high >= nodes or int(torch.bincount(order, minlength=nodes).max()) > 1:
-        raise ValueError(f"order is not a permutation of 0 to {nodes - 1}: each node must appear exactly once")
-    return replace(rings, order=order if batch is None else order[torch.argsort(batch[order], stable=True)])
+    nodes, p = rings.num_nodes, permutation
+    if p.dim() != 1 or p.shape[0] != nodes or p.dtype != torch.int64:
+        raise ValueError(f"permutation must be an int64 tensor of shape ({nodes},), got {p.dtype} {tuple(p.shape)}")
+    if p.device != rings.graph.device:
+        raise ValueError(f"permutation is on {p.device}, x on {rings.graph.device}; move both to one device")
+    low, high = (int(v) for v in torch.aminmax(p))
+    if low < 0 or high >= nodes or int(torch.bincount(p, minlength=nodes).max()) > 1:
+        raise ValueError(f"permutation is not one of 0 to {nodes - 1}: each node must appear exactly once")
+    return replace(rings, permutation=p if batch is None else p[torch.argsort(batch[p], stable=True)])
 
 
 def splitmix(x: Tensor) -> Tensor:

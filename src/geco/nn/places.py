@@ -9,18 +9,18 @@ import torch
 from torch import Tensor
 
 from geco.nn.adjacency import endpoints
-from geco.nn.permutation import Permutation, arranged, shuffled
+from geco.nn.permutation import arranged
 from geco.nn.remember import Remembered
-from geco.nn.segments import Segments, segments
+from geco.nn.rings import Rings, rings_of
 from geco.nn.structure import structure_order
 
-__all__ = ["layer_orders", "placed", "places"]
+__all__ = ["placed", "places"]
 
 _known = Remembered[Tensor]()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def placed(rings: Segments, edge_index: Tensor, batch: Tensor | None, place: Tensor | None) -> Segments:
+def placed(rings: Rings, edge_index: Tensor, batch: Tensor | None, place: Tensor | None) -> Rings:
     """Put the nodes of each graph in the order of their places.
 
     Args:
@@ -30,7 +30,7 @@ def placed(rings: Segments, edge_index: Tensor, batch: Tensor | None, place: Ten
         place: of each node in its graph, ``(N,)`` int64, as `geco.data.StructureOrder` makes it with node categories; None
             works it out from the edges alone.
     """
-    nodes = sum(rings.sizes)
+    nodes = rings.num_nodes
     if place is None:
         place = places(edge_index, nodes, batch)
     if place.shape != (nodes,) or place.is_floating_point():
@@ -51,8 +51,8 @@ def places(edge_index: Tensor, num_nodes: int, batch: Tensor | None = None) -> T
 def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
     source, target, _ = (ends.cpu() for ends in endpoints(edge_index, num_nodes, None))
     graph = torch.zeros(num_nodes, dtype=torch.int64) if batch is None else batch.cpu().long()
-    rings = segments(num_nodes, graph, graph.device)
-    nodes = torch.arange(num_nodes) if rings.order is None else rings.order
+    rings = rings_of(num_nodes, graph, graph.device)
+    nodes = torch.arange(num_nodes) if rings.permutation is None else rings.permutation
     by_graph = torch.argsort(graph[source], stable=True)
     number = torch.argsort(nodes)  # of each node, counted through the rings
     ends = number[torch.stack([source, target])[:, by_graph]]
@@ -63,42 +63,3 @@ def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
         place[nodes[first + order]] = torch.arange(size)
         first += size
     return place.to(edge_index.device)
-
-
-def layer_orders(
-    kind: Permutation,
-    layers: int,
-    edge_index: Tensor,
-    num_nodes: int,
-    batch: Tensor | None,
-    graph_id: Tensor | None = None,
-    place: Tensor | None = None,
-    *,
-    seed: int = 0,
-    epoch: int = 0,
-) -> list[Tensor | None]:
-    """Return the order of every layer, None for the natural one: all share one but under ``dynamic``.
-
-    Args:
-        kind: of order, as in `GECO`.
-        layers: how many.
-        edge_index: of the batch.
-        num_nodes: N.
-        batch: graph of each node, ``(N,)``, or None.
-        graph_id: number of each graph in its data set.
-        place: as in `placed`.
-        seed: of the run.
-        epoch: of the run, for ``dynamic``.
-
-    Example:
-        >>> layer_orders("natural", 2, torch.tensor([[0], [1]]), 3, None)
-        [None, None]
-    """
-    if kind == "natural":
-        return [None] * layers
-    rings = segments(num_nodes, batch, edge_index.device)
-    if kind == "structure":
-        return [placed(rings, edge_index, batch, place).order] * layers
-    if kind == "static":
-        return [shuffled(rings, seed, 0, 0, graph_id).order] * layers
-    return [shuffled(rings, seed, epoch, layer, graph_id).order for layer in range(layers)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,9 +12,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
-__all__ = ["first_filters", "load_pretrained", "save_pretrained", "write_whole"]
+__all__ = ["FORMAT", "load_pretrained", "save_pretrained", "upgrade_conv", "upgrade_layer", "write_whole"]
 
-FORMAT = 2  # 1: before 2026-11-18, when there was one filter
+FORMAT = 3  # 1: one filter; 2: norm was that of the adjacency
 M = TypeVar("M", bound=nn.Module)
 
 
@@ -59,20 +60,36 @@ def _read_config(cls: type[nn.Module], path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not JSON: {error}") from error
     if not isinstance(found, dict) or found.get("model") != cls.__name__ or not isinstance(found.get("config"), dict):
         raise ValueError(f"{path} does not describe a {cls.__name__} model")
-    if found.get("format") not in (1, FORMAT):
-        raise ValueError(f"{path} has format {found.get('format')}, this version reads formats 1 and {FORMAT}")
+    if found.get("format") not in range(1, FORMAT + 1):
+        raise ValueError(f"{path} has format {found.get('format')}, this version reads formats 1 to {FORMAT}")
     config: dict[str, Any] = found["config"]
-    return cls.of_format_1(config) if found["format"] == 1 else config  # type: ignore[attr-defined]
+    return config if found["format"] == FORMAT else cls.upgraded(config, found["format"])  # type: ignore[attr-defined]
 
 
-def first_filters(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of a GECO operator, written when it had no choice of filters, with the filter it had.
+def upgrade_conv(options: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return options of a `GECOConv` of an earlier format as those of today.
 
     Example:
-        >>> first_filters({"order": 2})
-        {'order': 2, 'filter': 'waves', 'filter_kwargs': {'gain': 'mean'}}
+        >>> upgrade_conv({"order": 2, "norm": "row", "ring": "exact"}, 1)
+        {'order': 2, 'adjacency': 'row', 'filter': 'waves', 'filter_kwargs': {'gain': 'mean'}}
     """
-    return {**options, "filter": "waves", "filter_kwargs": {**(options.get("filter_kwargs") or {}), "gain": "mean"}}
+    if options.get("ring") == "fast":
+        warnings.warn("ring='fast' is gone: this model now computes on rings of exactly N nodes", stacklevel=2)
+    found = {"adjacency" if key == "norm" else key: value for key, value in options.items() if key != "ring"}
+    if version == 1:  # the only filter there was
+        found |= {"filter": "waves", "filter_kwargs": {**(options.get("filter_kwargs") or {}), "gain": "mean"}}
+    return found
+
+
+def upgrade_layer(options: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return options of a `GECOLayer`, or of GECO, of an earlier format as those of today.
+
+    Example:
+        >>> upgrade_layer({"norm": "sym", "block_norm": None, "filter": "mean"}, 2)
+        {'adjacency': 'sym', 'filter': 'mean', 'norm': None}
+    """
+    conv = {key: value for key, value in options.items() if key != "block_norm"}
+    return {**upgrade_conv(conv, version), **({"norm": options["block_norm"]} if "block_norm" in options else {})}
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -18,12 +18,13 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-__all__ = ["Kept", "SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
+from geco.nn.protocol import Kept, Projection
+
+__all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 SHORTEST = 4096  # rings below this are faster by FFT (python -m geco.studies.plans)
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
-Kept = list[Tensor]
 
 
 @lru_cache(maxsize=4096)
@@ -41,8 +42,8 @@ def harmonic_limit(num_nodes: int) -> int:
     return limit
 
 
-def _rows(ring: int, bands: int) -> int:
-    return next((t for t in BLOCKS if bands * t <= TURNS * ring), BLOCKS[-1])
+def _rows(num_nodes: int, bands: int) -> int:
+    return next((t for t in BLOCKS if bands * t <= TURNS * num_nodes), BLOCKS[-1])
 
 
 class SmoothRing:
@@ -50,38 +51,28 @@ class SmoothRing:
 
     Args:
         num_nodes: N.
-        ring: length of the ring, N or a little more; places beyond N hold zeros.
         bands: B, harmonics of the filters.
         like: a tensor of the type and device to work in.
         keep: hold the gates between forward and backward.
-        unit: whether waves are sqrt(ring) times stronger than the mean.
+        unit: whether waves are sqrt(N) times stronger than the mean.
     """
 
-    def __init__(self, num_nodes: int, ring: int, bands: int, like: Tensor, keep: bool, unit: bool = False) -> None:
+    def __init__(self, num_nodes: int, bands: int, like: Tensor, keep: bool, unit: bool = False) -> None:
         self.num_nodes, self.bands, self.keep = num_nodes, bands, keep
-        self.q, self.waves, self.ones, self.sums = _waves(num_nodes, ring, bands, like.dtype, like.device)
+        self.q, self.waves, self.ones, self.sums = _waves(num_nodes, bands, like.dtype, like.device)
         self.rows = self.q.shape[0]
         # Real parts count twice (k and -k) but for k = 0; the ring's inverse transform divides by its length.
-        strength = ring**0.5 if unit else 1.0
-        self.share = torch.full((bands, 1), 2.0 * strength / ring, dtype=torch.float64, device=like.device)
-        self.share[0] = 1.0 / ring
+        strength = num_nodes**0.5 if unit else 1.0
+        self.share = torch.full((bands, 1), 2.0 * strength / num_nodes, dtype=torch.float64, device=like.device)
+        self.share[0] = 1.0 / num_nodes
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Filters come as spectra already, ``(K, B, D)``."""
         return filters
 
-    def forward(
-        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
-    ) -> tuple[Tensor, Kept]:
-        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)`` and what backward needs.
-
-        Args:
-            parts: column groups of H, each ``(N, C)``.
-            centre: what to take off each column first, ``(C,)`` for each part.
-            weight: projection to the K gates and the value, ``(K + 1, D, sum of C)``.
-            bias: ``(K + 1, D)``.
-            spectra: one tensor ``(K, B, D)``, complex.
-        """
+    def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
+        parts, centre, weight, bias = projection
         (spectrum,) = spectra
         order, channels = spectrum.shape[0], spectrum.shape[2]
         weights = split_columns(weight, parts)
@@ -107,16 +98,10 @@ class SmoothRing:
         return out, [*seen, *values, *(g for g in gates if g is not None)]
 
     def backward(
-        self,
-        grad: Tensor,
-        parts: Sequence[Tensor],
-        centre: Sequence[Tensor],
-        weight: Tensor,
-        bias: Tensor,
-        spectra: Sequence[Tensor],
-        kept: Kept,
+        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts and, in float64, of weight, bias and spectra."""
+        parts, centre, weight, bias = projection
         (spectrum,) = spectra
         order, channels = spectrum.shape[0], spectrum.shape[2]
         weights = split_columns(weight, parts)
@@ -220,20 +205,20 @@ def real_rows(value: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def _waves(num_nodes: int, ring: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
+def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
     """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums.
 
     All but Q in float64. The sums are those of the waves over all rows, ``(2B, 1)``, and those of Q over a whole
     block and over the last one, ``(2, p, 1)``.
     """
-    rows = _rows(ring, bands)
-    speed = 2 * math.pi * torch.arange(bands, dtype=torch.float64) / ring
+    rows = _rows(num_nodes, bands)
+    speed = 2 * math.pi * torch.arange(bands, dtype=torch.float64) / num_nodes
     angle = torch.arange(rows, dtype=torch.float64).unsqueeze(1) * speed
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)
     block = torch.complex(q.t() @ angle.cos(), q.t() @ angle.sin())  # (p, B)
     start = torch.arange(0, num_nodes, rows)
-    turns = ((start.unsqueeze(1) * torch.arange(bands)) % ring).double() * (
-        2 * math.pi / ring
+    turns = ((start.unsqueeze(1) * torch.arange(bands)) % num_nodes).double() * (
+        2 * math.pi / num_nodes
     )  # (blocks, B), whole turns taken off
     turn = torch.complex(turns.cos(), turns.sin())
     waves = (turn.unsqueeze(1) * block).flatten(0, 1)  # (blocks * p, B)

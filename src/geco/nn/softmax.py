@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.functional import dropout
-from geco.nn.graph import check_features
+from geco.nn.graph import Graph, input_rings
 from geco.nn.padded import blocks
-from geco.nn.segments import segments
 
 __all__ = ["Performer", "SelfAttention", "orthogonal_features"]
 
@@ -37,10 +36,9 @@ class _Heads(nn.Module, ABC):
         self.qkv.reset_parameters()
         self.out.reset_parameters()
 
-    def forward(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
-        """Mix the nodes of each graph."""
-        check_features(x, self.in_channels)
-        rings = segments(len(x), batch, x.device)
+    def forward(self, x: Tensor, batch: Tensor | None = None, *, graph: Graph | None = None) -> Tensor:
+        """Mix the nodes of each graph; a ``graph`` from `prepare` stands for ``batch``."""
+        rings = input_rings(x, self.in_channels, batch, graph=graph)
         layout = blocks(rings.sizes, x.device)
         parts = layout.lay_out(rings.arrange(self.qkv(x)))
         mixed = [self._block(part, block.mask) for part, block in zip(parts, layout.each, strict=True)]
@@ -136,9 +134,9 @@ class Performer(_Heads):
         self.eps = eps
         self.register_buffer("projection", orthogonal_features(count, width, seed).to(self.out.weight.dtype))
 
-    def forward(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, batch: Tensor | None = None, *, graph: Graph | None = None) -> Tensor:
         """Mix the nodes of each graph."""
-        return dropout(super().forward(x, batch), self.dropout, self.training)
+        return dropout(super().forward(x, batch, graph=graph), self.dropout, self.training)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         with torch.autocast(q.device.type, enabled=False):

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
+from geco.nn.conv import GECOConv
 from geco.nn.functional import dropout
+from geco.nn.graph import Graph, prepare
 from geco.nn.hybrid import GPSLayer
-from geco.nn.permutation import Permutation, check_permutation
-from geco.nn.places import layer_orders
+from geco.nn.ordered import OrderedStack
+from geco.nn.permutation import Permutation
 
 __all__ = ["HybridStack"]
 
 
-class HybridStack(nn.Module):
+class HybridStack(OrderedStack):
     r"""A linear map to D channels, then L `GPSLayer`, edge features handed on from layer to layer.
 
     Node orders are those of `GECO`: as they come, shuffled once, made from the graph, or shuffled for every epoch and layer, in
@@ -39,6 +40,7 @@ class HybridStack(nn.Module):
         ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to (N, D).
 
     Example:
+        >>> import torch
         >>> stack = HybridStack(5, 8, 2, 0.1, local="gcn", mixer="geco")
         >>> stack(torch.randn(3, 5), torch.tensor([[0, 1, 2], [1, 2, 0]])).shape
         torch.Size([3, 8])
@@ -56,20 +58,17 @@ class HybridStack(nn.Module):
         seed: int = 0,
         **layer: Any,
     ) -> None:
-        super().__init__()
-        check_permutation(permutation)
-        self.dropout, self.permutation, self.eval_orders, self.seed, self.epoch = dropout, permutation, eval_orders, seed, 0
+        super().__init__(permutation, layers, seed, eval_orders)
+        self.dropout = dropout
         self.encoder = nn.Linear(in_channels, channels)
         self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
+        mixer = self.layers[0].mixer
+        self._norm = mixer.local.normalisation if isinstance(mixer, GECOConv) else None  # of the adjacency, if one is needed
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw all weights."""
         for module in (self.encoder, *self.layers):
             module.reset_parameters()
-
-    def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's orders ``dynamic`` trains with."""
-        self.epoch = epoch
 
     def forward(
         self,
@@ -81,21 +80,13 @@ class HybridStack(nn.Module):
         place: Tensor | None = None,
     ) -> Tensor:
         """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        epochs = [self.epoch]
-        if self.permutation == "dynamic" and not self.training:
-            epochs = [-1 - s for s in range(self.eval_orders)]  # orders that training never sees, as in `GECO`
-        runs = []
-        for epoch in epochs:
-            known = (edge_index, len(x), batch, graph_id, place)
-            orders = layer_orders(self.permutation, len(self.layers), *known, seed=self.seed, epoch=epoch)
-            runs.append(self._run(x, edge_index, batch, edge_attr, orders))
-        return runs[0] if len(runs) == 1 else torch.stack(runs).mean(0)
+        g = prepare(x, edge_index, batch, norm=self._norm)
+        g = self.ordered_by_structure(g, batch, place)
+        return self.in_order(lambda graphs: self._run(x, edge_index, batch, edge_attr, graphs), g, graph_id)
 
-    def _run(
-        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, orders: list[Tensor | None]
-    ) -> Tensor:
+    def _run(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]) -> Tensor:
         h = dropout(self.encoder(x), self.dropout, self.training)
-        for layer, order in zip(self.layers, orders, strict=True):
+        for layer, g in zip(self.layers, graphs, strict=True):
             assert isinstance(layer, GPSLayer)
-            h, edges = layer.with_edges(h, edge_index, batch, edges, order)
+            h, edges = layer.with_edges(h, edge_index, batch, edges, graph=g)
         return h

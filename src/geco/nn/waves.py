@@ -20,12 +20,12 @@ from torch import Tensor
 from geco.nn.functional import segment_matmul
 from geco.nn.laid import lay
 from geco.nn.pairs import Block, arrange
+from geco.nn.protocol import Kept, Projection
 
 __all__ = ["LONGEST", "MOST_HARMONICS", "WaveRings"]
 
 LONGEST = 1024  # nodes of a ring; longer ones need large tables
 MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
-Kept = list[Tensor]
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
 Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (G, h, D) each
 
@@ -66,10 +66,9 @@ class WaveRings:
                 window.add_to(parts, taps, block)
         return spectra
 
-    def forward(
-        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
-    ) -> tuple[Tensor, Kept]:
-        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
+    def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
+        parts, centre, weight, bias = projection
         rows, kept = parts[0].new_empty(sum(self.places), weight.shape[1]), []
         for block, out, filters in zip(self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True):
             gates, seen, mixed = _convolve(block, _centred(parts, centre, block), weight, bias, filters)
@@ -79,16 +78,10 @@ class WaveRings:
         return rows.index_select(0, self.back), kept
 
     def backward(
-        self,
-        grad: Tensor,
-        parts: Sequence[Tensor],
-        centre: Sequence[Tensor],
-        weight: Tensor,
-        bias: Tensor,
-        spectra: Sequence[Tensor],
-        kept: Kept,
+        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts, weight, bias and the filters' spectra."""
+        parts, centre, weight, bias = projection
         order, widths = len(weight) - 1, [part.shape[1] for part in parts]
         drows = [part.new_empty(sum(self.places), width) for part, width in zip(parts, widths, strict=True)]
         weights = weight.flatten(0, 1).split(widths, 1)

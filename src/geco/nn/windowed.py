@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import fast_length
-from geco.nn.smooth import Kept, SmoothRing, real_rows, split_columns
+from geco.nn.protocol import Kept, Projection
+from geco.nn.smooth import SmoothRing, real_rows, split_columns
 
 __all__ = ["WindowedRing"]
 
@@ -34,7 +35,7 @@ class WindowedRing(SmoothRing):
     """
 
     def __init__(self, num_nodes: int, bands: int, support: int, like: Tensor, unit: bool) -> None:
-        super().__init__(num_nodes, num_nodes, bands, like, False, unit)
+        super().__init__(num_nodes, bands, like, False, unit)
         self.support, self.length = support, fast_length(self.rows + 2 * support)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -45,10 +46,9 @@ class WindowedRing(SmoothRing):
         laid[..., self.length - self.support :] = taps[..., : self.support]
         return spectrum, torch.fft.rfft(laid)
 
-    def forward(
-        self, parts: Sequence[Tensor], centre: Sequence[Tensor], weight: Tensor, bias: Tensor, spectra: Sequence[Tensor]
-    ) -> tuple[Tensor, Kept]:
-        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``; arguments as in `SmoothRing.forward`."""
+    def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
+        """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
+        parts, centre, weight, bias = projection
         spectrum, windows = spectra
         order, channels = len(spectrum), windows.shape[1]
         out, blocks = parts[0].new_empty(self.num_nodes, channels), list[list[Tensor]]()
@@ -70,16 +70,10 @@ class WindowedRing(SmoothRing):
         return out, [*values, *chain.from_iterable(blocks)]
 
     def backward(
-        self,
-        grad: Tensor,
-        parts: Sequence[Tensor],
-        centre: Sequence[Tensor],
-        weight: Tensor,
-        bias: Tensor,
-        spectra: Sequence[Tensor],
-        kept: Kept,
+        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
     ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
+        parts, centre, weight, bias = projection
         spectrum, windows = spectra
         order, values = len(spectrum), kept[: len(spectrum)]
         count = -(-self.num_nodes // self.rows)

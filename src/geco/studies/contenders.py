@@ -83,7 +83,7 @@ def _sgformer(edges: Tensor, num_nodes: int, channels: int) -> Contender:
 
 CONTENDERS: dict[str, Callable[[Tensor, int, int], Contender]] = {
     "geco conv": _conv,
-    "geco conv, fast ring": lambda e, n, c: _conv(e, n, c, ring="fast"),
+    "geco conv, plain form": lambda e, n, c: _conv(e, n, c, algorithm="plain"),
     "geco conv, rough filters": lambda e, n, c: _conv(
         e, n, c, filter="waves", filter_kwargs={"position": "absolute", "gain": "mean"}
     ),

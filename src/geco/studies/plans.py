@@ -22,7 +22,7 @@ def step(nodes: int, limit: Callable[[int], int], channels: int = 108) -> float:
     """Return the time of a step when filters of up to ``limit(N)`` harmonics count as smooth."""
     contender = make("geco conv", random_graph(nodes), nodes, channels)
     x, top = torch.randn(nodes, channels, requires_grad=True), torch.randn(nodes, channels)
-    with mock.patch("geco.nn.blocks.harmonic_limit", limit), mock.patch("geco.nn.blocks.LONGEST", 0):
+    with mock.patch("geco.nn.plan.harmonic_limit", limit), mock.patch("geco.nn.plan.LONGEST", 0):
         return best_of(lambda: contender.step(x).backward(top), 10)
 
 

@@ -122,7 +122,7 @@ def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     m = config.model
     orders = {"permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed, "act": m.act}
     if m.name == "geco":
-        block = {} if m.block_norm else {"block_norm": None}
+        block = {} if m.block_norm else {"norm": None}
         return {**_operator(config), "ffn_ratio": m.ffn_ratio, **block, **orders}
     hyena = {"filter_kwargs": {"length": m.hyena_length or None}}
     if m.name == "hyena":
@@ -146,7 +146,7 @@ def _operator(config: Config) -> dict[str, Any]:
     m = config.model
     waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
     more = {"windows": {"support": m.support}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(m.filter)
-    return {"order": m.order, "norm": m.norm, "filter": m.filter, **({"filter_kwargs": more} if more else {})}
+    return {"order": m.order, "adjacency": m.norm, "filter": m.filter, **({"filter_kwargs": more} if more else {})}
 
 
 def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:

@@ -18,13 +18,13 @@ from torch import Tensor, nn, optim
 from geco import __version__
 from geco.console import say
 from geco.errors import CheckpointError
-from geco.nn.filters import Filter
+from geco.nn.filters.base import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
 from geco.train.finite import check_weights
 
 __all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
 
-FORMAT = 2  # 1: before 2026-11-18, when GECO had one filter
+FORMAT = 3  # 1: before 2026-11-18, when GECO had one filter; 2: when norm was that of the adjacency
 
 
 @dataclass
@@ -104,8 +104,8 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
 def check_format(entry: Entry, what: str) -> None:
     """Refuse what another version of the format wrote."""
     found, version = entry.about.get("format"), entry.about.get("geco", "an unknown version")
-    if found not in (1, FORMAT):
-        reads = f"geco {__version__} reads formats 1 and {FORMAT}"
+    if found not in range(1, FORMAT + 1):
+        reads = f"geco {__version__} reads formats 1 to {FORMAT}"
         raise CheckpointError(f"{what} has format {found}, written by geco {version}; {reads}: use that version")
 
 

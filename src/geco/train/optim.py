@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn, optim
 from torch.optim.swa_utils import AveragedModel
 
-from geco.nn.filters import Filter
+from geco.nn.filters.base import Filter
 from geco.train.config import OptimConfig
 
 __all__ = ["averaged", "make_optimizer", "rate", "set_rate"]

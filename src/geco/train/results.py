@@ -79,7 +79,7 @@ def load_run(path: Path) -> Run:
     check_format(entry, str(found[0]))
     about, where = entry.about, str(found[0])
     try:
-        network = Network(**(Network.of_format_1(about["network"]) if about["format"] == 1 else about["network"]))
+        network = Network(**Network.upgraded(about["network"], about["format"]))
         network.load_state_dict(entry.arrays)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
         config = from_table(as_saved(about["config"]), Config(), where)

@@ -1,4 +1,4 @@
-"""Implicit filters: a small network over the places of the ring gives a filter for any number of nodes.
+"""Implicit filters: slow waves of the ring, from a small network over its places, for any number of nodes.
 
 Shapes: N nodes, K order, D channels, R hidden features, P places, B harmonics.
 """
@@ -6,112 +6,23 @@ Shapes: N nodes, K order, D channels, R hidden features, P places, B harmonics.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Filter", "Gain", "ImplicitFilter", "MeanFilter", "Position", "places_of", "silence"]
+from geco.nn.filters.base import Filter, places_of, silence
+
+__all__ = ["Gain", "ImplicitFilter", "Position"]
 
 Position = Literal["ring", "absolute"]
 Gain = Literal["unit", "mean"]
-T = TypeVar("T")
 
 GRID = 512  # first grid on which a filter's spectrum is looked for
 TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the rest, and its gradients, are rounding
-MOST_CACHED = 8
-
-
-class Filter(nn.Module):
-    """What all filters of the global context block share: K filters for each of D channels, on rings of any size.
-
-    Args:
-        order: K.
-        channels: D.
-        sizes: further numbers that must be at least 1, by name.
-    """
-
-    unit = False  # whether waves are sqrt(N) times stronger than the mean
-
-    def __init__(self, order: int, channels: int, **sizes: int) -> None:
-        super().__init__()
-        for name, value in {"order": order, "channels": channels, **sizes}.items():
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        self.order, self.channels = order, channels
-        self._cache: dict[object, tuple[object, object]] = {}
-
-    def reset_parameters(self) -> None:
-        """Draw all weights anew and forget cached spectra."""
-        raise NotImplementedError
-
-    def forward(self, num_nodes: int) -> Tensor:
-        """Return the filters at every place of a ring, ``(K, D, N)``."""
-        raise NotImplementedError
-
-    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the filters of several rings as a product: mix ``(K, D, R)`` and features ``(R, sum of sizes)``.
-
-        ``mix @ features`` holds the rings' filters one after the other. Nobody needs that product: a transform of
-        the R features replaces one of the K * D filters.
-        """
-        raise NotImplementedError
-
-    def harmonics_of(self, limit: int) -> Tensor | None:
-        """Return the coefficients ``(K, B, D)``, complex, of the filters times N, if they end within ``limit`` harmonics.
-
-        Where `unit`, all but the first are of the filters times sqrt(N).
-        """
-        raise NotImplementedError
-
-    def taps(self) -> Tensor | None:
-        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if they have one: see `WindowedFilter`."""
-        return None
-
-    def cached(self, key: object, build: Callable[[], T]) -> T:
-        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
-        if torch.is_grad_enabled():
-            return build()
-        state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
-        found = self._cache.get(key)
-        if found is None or found[0] != state:
-            if len(self._cache) == MOST_CACHED:
-                self._cache.clear()
-            found = self._cache[key] = (state, build())
-        return found[1]  # type: ignore[return-value]
-
-
-class MeanFilter(Filter):
-    r"""The mean, :math:`F_i(t) = 1 / N`, without weights: every node hears all nodes alike.
-
-    Example:
-        >>> MeanFilter(order=1, channels=1)(4)
-        tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])
-    """
-
-    one: Tensor
-
-    def __init__(self, order: int, channels: int) -> None:
-        super().__init__(order, channels)
-        self.register_buffer("one", torch.ones(order, channels, 1), persistent=False)  # for its type and device
-
-    def reset_parameters(self) -> None:
-        """Do nothing: there are no weights."""
-
-    def forward(self, num_nodes: int) -> Tensor:
-        """Return the filters at every place of a ring, ``(K, D, N)``."""
-        return (self.one / num_nodes).expand(-1, -1, num_nodes)
-
-    def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return mix ``(K, D, 1)`` and features ``(1, sum of sizes)``."""
-        return self.one, 1 / places_of(sizes, self.one.device)[1].t().to(self.one.dtype)
-
-    def harmonics_of(self, limit: int) -> Tensor:
-        """Return the one harmonic."""
-        return self.one.transpose(1, 2).to(torch.complex128)
 
 
 class ImplicitFilter(Filter):
@@ -166,7 +77,7 @@ class ImplicitFilter(Filter):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget cached spectra."""
+        """Draw all weights and forget cached spectra."""
         for layer in [*self.layers, self.mix]:
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
@@ -178,23 +89,26 @@ class ImplicitFilter(Filter):
     def forward(self, num_nodes: int) -> Tensor:
         """Return the filters at every place of a ring, ``(K, D, N)``."""
         place = torch.arange(num_nodes, device=self.mix.weight.device).unsqueeze(1)
-        waves = self._waves(self._hidden(self._features(place, num_nodes)), num_nodes)
+        waves = self._waves(self._features(place, num_nodes), num_nodes)
         filters = self.mix(waves).t() + 1 / num_nodes  # (K * D, N)
         return filters.view(self.order, self.channels, -1)  # type: ignore[no-any-return]
 
-    def _waves(self, hidden: Tensor, around: Tensor | int) -> Tensor:
-        """Return the waves ``(P, R)`` of rings of the given size, from phi at their places."""
+    def _waves(self, features: Tensor, around: Tensor | int) -> Tensor:
+        """Return the waves ``(P, R)`` of rings of the given size at places with these features."""
         if self.gain == "mean":
-            return hidden / around
-        grid = self._hidden(_grid_features(GRID, self.harmonics, hidden.device).to(hidden.dtype))
+            return self._hidden(features) / around
+        grid = _grid_features(GRID, self.harmonics, features.device).to(features.dtype)
+        hidden = self._hidden(torch.cat([features, grid]))  # phi at the places, and all around a ring for its mean
         size = around.to(hidden.dtype) if isinstance(around, Tensor) else around  # a root of whole numbers would be float32
-        return (hidden - grid.mean(0)) / size**0.5
+        here, ring = hidden.split([features.shape[0], GRID])  # len() would fix N in an export
+        waves: Tensor = (here - ring.mean(0)) / size**0.5
+        return waves
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return mix ``(K, D, R + 1)`` and features ``(R + 1, sum of sizes)``: the constant is a feature of its own."""
         place, around = places_of(sizes, self.mix.weight.device)
-        hidden = self._hidden(self._features(place, around))  # (P, R)
-        phi = torch.cat([self._waves(hidden, around), hidden.new_ones(len(hidden), 1) / around], 1)
+        waves = self._waves(self._features(place, around), around)  # (P, R)
+        phi = torch.cat([waves, waves.new_ones(len(waves), 1) / around], 1)
         mix = self.mix.weight.view(self.order, self.channels, -1)
         return torch.cat([mix, mix.new_ones(self.order, self.channels, 1)], 2), phi.t()
 
@@ -231,7 +145,7 @@ class ImplicitFilter(Filter):
     def _used(self, waves: Tensor) -> int:
         """Return the number of harmonics up to the last that counts in any filter.
 
-        Under unit gain, in any feature: weights that start at zero must hear of all harmonics that they could use.
+        Under unit gain, in any feature: weights that start at zero need all harmonics that they could use.
         """
         parts = waves.flatten(1) if self.unit else self._mixed(waves)
         strength = parts.abs().amax(0).view(-1, 2).amax(1)  # (grid / 2 + 1,)
@@ -269,24 +183,6 @@ class ImplicitFilter(Filter):
         """Say what the submodules do not show."""
         shape = f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}"
         return f"{shape}, position={self.position}, gain={self.gain}"
-
-
-def silence(mix: nn.Linear) -> None:
-    """Let features start unheard: a fresh filter is the mean, whatever they are."""
-    nn.init.zeros_(mix.weight)
-
-
-def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the places of rings one after the other and the size of each place's ring, ``(P, 1)`` both.
-
-    Example:
-        >>> [t.flatten().tolist() for t in places_of([2, 3], torch.device("cpu"))]
-        [[0, 1, 0, 1, 2], [2, 2, 3, 3, 3]]
-    """
-    size = torch.tensor(sizes, device=device)
-    ring = torch.repeat_interleave(torch.arange(len(sizes), device=device), size)
-    place = torch.arange(ring.numel(), device=device) - (size.cumsum(0) - size)[ring]
-    return place.unsqueeze(1), size[ring].unsqueeze(1)
 
 
 def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:

@@ -10,38 +10,43 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Segments", "segments"]
+__all__ = ["Rings", "rings_of"]
 
 
 @dataclass(frozen=True)
-class Segments:
-    """The ring order of a batch of graphs.
+class Rings:
+    """The rings of a batch of graphs, one for each.
 
     Args:
         sizes: number of nodes of each graph that has any, in the order of the graphs.
         graph: number of each of these graphs, ``(B,)``.
-        order: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that order.
+        permutation: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that order.
     """
 
     sizes: tuple[int, ...]
     graph: Tensor
-    order: Tensor | None = None
+    permutation: Tensor | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        """N."""
+        return self.sizes[0] if len(self.sizes) == 1 else sum(self.sizes)
 
     def arrange(self, x: Tensor) -> Tensor:
-        """Bring node rows into ring order, ``(N, D)`` to ``(N, D)``."""
-        return x if self.order is None else x.index_select(0, self.order)
+        """Bring node rows into the rings' places, ``(N, D)`` to ``(N, D)``."""
+        return x if self.permutation is None else x.index_select(0, self.permutation)
 
     def restore(self, x: Tensor) -> Tensor:
         """Undo `arrange`, ``(N, D)`` to ``(N, D)``."""
-        return x if self.order is None else x.index_select(0, torch.argsort(self.order))
+        return x if self.permutation is None else x.index_select(0, torch.argsort(self.permutation))
 
-    def ring(self) -> Tensor:
+    def number(self) -> Tensor:
         """Return the index into `graph` of the ring at each place, ``(N,)``."""
         sizes = torch.tensor(self.sizes, device=self.graph.device)
         return torch.repeat_interleave(torch.arange(len(self.sizes), device=sizes.device), sizes)
 
 
-def segments(num_nodes: int, batch: Tensor | None, device: torch.device) -> Segments:
+def rings_of(num_nodes: int, batch: Tensor | None, device: torch.device) -> Rings:
     """Check a batch vector and read the graphs off it; nodes need not be sorted by graph.
 
     Args:
@@ -50,13 +55,13 @@ def segments(num_nodes: int, batch: Tensor | None, device: torch.device) -> Segm
         device: where x is.
 
     Example:
-        >>> segments(5, torch.tensor([0, 0, 2, 2, 2]), torch.device("cpu")).sizes
+        >>> rings_of(5, torch.tensor([0, 0, 2, 2, 2]), torch.device("cpu")).sizes
         (2, 3)
     """
     if num_nodes == 0:
         raise ValueError("x has no nodes; a graph needs at least one")
     if batch is None:
-        return Segments((num_nodes,), torch.zeros(1, dtype=torch.long, device=device))
+        return Rings((num_nodes,), torch.zeros(1, dtype=torch.long, device=device))
     if batch.dim() != 1 or batch.shape[0] != num_nodes or batch.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"batch must be an integer tensor of shape ({num_nodes},), the graph of each node, "
@@ -64,9 +69,11 @@ def segments(num_nodes: int, batch: Tensor | None, device: torch.device) -> Segm
         )
     if batch.device != device:
         raise ValueError(f"batch is on {batch.device}, x on {device}; move both to one device")
+    if batch.is_meta:
+        raise ValueError("batch is on the meta device and has no values to read graphs from; leave it out for one graph")
     if int(batch.min()) < 0:
         raise ValueError(f"batch holds the negative graph number {int(batch.min())}; number graphs from 0")
     graph, counts = torch.unique(batch, return_counts=True)
-    ordered = bool((batch[1:] >= batch[:-1]).all())
-    order = None if ordered else torch.argsort(batch, stable=True)
-    return Segments(tuple(counts.tolist()), graph, order)
+    sorted_already = bool((batch[1:] >= batch[:-1]).all())
+    permutation = None if sorted_already else torch.argsort(batch, stable=True)
+    return Rings(tuple(counts.tolist()), graph, permutation)

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from geco.nn.filters import Filter, places_of
+from geco.nn.filters.base import Filter, places_of
 from geco.nn.interpolated import interpolated
 from geco.nn.rows import by_rows
 
@@ -85,11 +85,20 @@ class PaperFilter(Filter):
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their own."""
+        return self._factors(self._hidden(*places_of(sizes, self.mix.weight.device)), sizes)
+
+    def fast_factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the same; of one ring from some of its places, if the hidden layer is that smooth."""
+        hidden = self._smooth(sizes[0]) if len(sizes) == 1 and self.mix.weight.dtype == torch.float32 else None
+        hidden = self._hidden(*places_of(sizes, self.mix.weight.device), by_rows) if hidden is None else hidden
+        return self._factors(hidden, sizes)
+
+    def _factors(self, hidden: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return mix and features from the last hidden layer at all places, ``(P, R)``."""
         weight = self.mix.weight
-        hidden = self._smooth(sizes[0]) if len(sizes) == 1 and weight.dtype == torch.float32 and weight.is_cpu else None
-        hidden = self._hidden(*places_of(sizes, weight.device), by_rows) if hidden is None else hidden  # (P, R)
         if len(weight) <= len(self.frequency) or (self.gain == "l1" and len(sizes) > 1):
-            filters = torch.cat([self._scaled(weight @ rows.t()) for rows in hidden.split(list(sizes))], 1)  # (K * D, P)
+            rings = hidden.split(list(sizes)) if self.gain == "l1" else [hidden]  # each has a sum of its own
+            filters = torch.cat([self._scaled(weight @ rows.t()) for rows in rings], 1)  # (K * D, P)
             weight, hidden = torch.eye(len(weight), dtype=weight.dtype, device=weight.device), filters.t()
         elif self.gain == "l1":
             weight = weight / absolute_sums(weight, hidden).unsqueeze(1)

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from geco.nn.filters import ImplicitFilter, silence
+from geco.nn.filters.base import silence
+from geco.nn.filters.waves import ImplicitFilter
 
 __all__ = ["WindowedFilter", "Windows", "wrapped"]
 
@@ -32,7 +34,7 @@ class Windows(nn.Module):
     Args:
         order: K, filters per channel.
         channels: D.
-        support: S, the farthest distance heard, in nodes.
+        support: S, the farthest distance, in nodes.
         width: R, hidden units.
         depth: hidden layers.
         frequency: initial frequency of the sine activations; all of them are trained.
@@ -56,7 +58,7 @@ class Windows(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the features anew and silence them."""
+        """Draw the features and silence them."""
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
@@ -113,7 +115,7 @@ class WindowedFilter(ImplicitFilter):
         self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget cached spectra."""
+        """Draw all weights and forget cached spectra."""
         super().reset_parameters()
         if "windows" in self._modules:
             self.windows.reset_parameters()
@@ -131,7 +133,7 @@ class WindowedFilter(ImplicitFilter):
         """Return the filters of several rings as a product, as `ImplicitFilter.factors`, with the windows' features too."""
         mix, phi = super().factors(sizes)
         features = self.windows.features()
-        around = torch.cat([wrapped(features, size) for size in sizes], 1).to(phi.dtype)
+        around = wrapped(features, *sizes).to(phi.dtype)
         return torch.cat([mix, self.windows.mix.weight.view(self.order, self.channels, -1)], 2), torch.cat([phi, around])
 
 
@@ -144,22 +146,35 @@ def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Ten
 
     The features under them are sines, whose mean square is a half.
     """
-    distance = torch.arange(-support, support + 1, dtype=torch.float64)
-    length = torch.logspace(math.log10(SHORTEST), math.log10(LONGEST), _WAVES, dtype=torch.float64)
-    angle = 2 * math.pi * distance.unsqueeze(1) / length
-    scale = torch.logspace(0, math.log10(support), width, dtype=torch.float64).unsqueeze(1)
-    window = torch.exp(-distance.abs() / scale)
-    window = window * (2.0 / window.square().sum(1, keepdim=True)).sqrt()
+    distance = np.arange(-support, support + 1, dtype=np.float64)
+    angle = 2 * math.pi * distance[:, None] / np.geomspace(SHORTEST, LONGEST, _WAVES)
+    window = np.exp(-np.abs(distance) / np.geomspace(1, support, width)[:, None])
+    window *= np.sqrt(2.0 / np.square(window).sum(1, keepdims=True))
     with torch.inference_mode(False):  # they may meet a training step later
-        return torch.cat([angle.cos(), angle.sin()], 1).to(device), window.to(device)
+        waves = torch.from_numpy(np.concatenate([np.cos(angle), np.sin(angle)], 1))
+        return waves.to(device), torch.from_numpy(window).to(device)
 
 
-def wrapped(taps: Tensor, size: int) -> Tensor:
-    """Lay filters over distances around a ring, ``(..., 2 S + 1)`` to ``(..., n)``: what falls on one place adds up.
+def wrapped(taps: Tensor, *sizes: int) -> Tensor:
+    """Lay filters over distances around rings, ``(..., 2 S + 1)`` to ``(..., sum of sizes)``: what meets in a place adds up.
 
     Example:
-        >>> wrapped(torch.tensor([1., 2., 3.]), 5), wrapped(torch.tensor([1., 2., 3.]), 2)
-        (tensor([2., 3., 0., 0., 1.]), tensor([2., 4.]))
+        >>> wrapped(torch.tensor([1., 2., 3.]), 5), wrapped(torch.tensor([1., 2., 3.]), 2, 3)
+        (tensor([2., 3., 0., 0., 1.]), tensor([2., 4., 2., 3., 1.]))
     """
-    place = (torch.arange(taps.shape[-1], device=taps.device) - taps.shape[-1] // 2) % size
-    return taps.new_zeros(*taps.shape[:-1], size).index_add(-1, place, taps)
+    support = taps.shape[-1] // 2
+    if torch.compiler.is_exporting():  # a traced size cannot be looked up
+        place, each = torch.arange(-support, support + 1, device=taps.device) % sizes[0], taps
+    else:
+        place, source = _wrapped_places(support, sizes, taps.device)
+        each = taps.index_select(-1, source)
+    return taps.new_zeros(*taps.shape[:-1], sum(sizes)).index_add(-1, place, each)
+
+
+@lru_cache(maxsize=64)
+def _wrapped_places(support: int, sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return where each distance comes to stand on each ring, one ring after the other, and its number."""
+    size = np.array(sizes)[:, None]
+    place = np.arange(-support, support + 1) % size + size.cumsum(0) - size
+    source = np.tile(np.arange(2 * support + 1), len(sizes))
+    return torch.from_numpy(place.ravel()).to(device), torch.from_numpy(source).to(device)
