@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from geco.data.assemble import check, collect, compact, with_splits
+from geco.data.collate import check, collect, compact, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.errors import DataError
 

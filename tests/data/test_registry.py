@@ -114,7 +114,7 @@ REAL = ["cora", "pubmed", "amazon-photo", "amazon-computers", "coauthor-cs", "to
 @pytest.mark.real
 @pytest.mark.parametrize("name", [*REAL, "flickr-structure", "ogbn-arxiv-structure"])
 def test_real_data_has_the_published_size(name: str, tmp_path: Path) -> None:
-    from geco.data.loading import load
+    from geco.data.load_dataset import load
 
     dataset = load(name, data_dir=Path(os.environ["GECO_DATA"]), cache=Cache(tmp_path), offline=True)
     sizes = find(name).sizes
@@ -138,7 +138,7 @@ def test_checksums_are_those_of_the_real_files() -> None:
 
 def test_load_is_the_function_however_it_was_imported() -> None:
     import geco.data
-    import geco.data.loading
+    import geco.data.load_dataset
 
     assert callable(geco.data.load)
-    assert geco.data.load is geco.data.loading.load
+    assert geco.data.load is geco.data.load_dataset.load

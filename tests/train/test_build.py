@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from geco.data.dataset import GraphDataset
+from geco.data.embedded.synthetic import erdos_renyi, ring_copy
 from geco.data.encodings import encode
-from geco.data.encodings.names import parse
-from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.data.encodings.registry import parse
 from geco.errors import GecoError
 from geco.nn import ImplicitFilter, PaperFilter
 from geco.train.build import build, chosen

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table
-from geco.data.places import cache_folder, entries, imported, is_imported, raw_files
+from geco.data.paths import cache_folder, entries, imported, is_imported, raw_files
 from geco.data.registry import DATASETS, Spec, find
 from geco.errors import GecoError
 
@@ -34,8 +34,8 @@ nodes, edges  published means per graph
 paper         GECO's score in the paper; ↑ higher is better, ↓ lower
 here          raw: files on disk; cached: read before; embedded: needs no files;
               imported: yours; -: not on this machine
-synthetic     in Python: geco.data.echo (echo);
-              geco.data.synthetic (erdos_renyi, ring_copy, tree_copy)"""
+synthetic     in Python: geco.data.embedded.echo (echo);
+              geco.data.embedded.synthetic (erdos_renyi, ring_copy, tree_copy)"""
 DROPPED = ("title", "licence", "graphs", "edges")  # first to go on a narrow terminal
 
 
@@ -84,8 +84,8 @@ def prepare(
     for name in names:
         check_name(name)
     from geco.data.encodings import encode
-    from geco.data.encodings.names import parse
-    from geco.data.loading import load
+    from geco.data.encodings.registry import parse
+    from geco.data.load_dataset import load
 
     chosen = [parse(text) for text in encodings]
     for name in names:

@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import say
-from geco.data.own import OwnOptions, read_own, store
+from geco.data.user.stored import OwnOptions, read_own, store
 from geco.errors import GecoError
 
 __all__ = ["import_files"]

@@ -17,7 +17,7 @@ from geco.errors import GecoError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from geco.train.results import Run
+    from geco.train.trained_run import Run
 
 __all__ = ["evaluate", "explain", "predict"]
 
@@ -36,8 +36,8 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     use_cache(cache_dir)
     from geco.train.batches import serve
     from geco.train.build import device_of, prepared
-    from geco.train.results import load_run
     from geco.train.tasks import score
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     device = device_of(loaded.config)
@@ -60,9 +60,9 @@ def predict(
         data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
         output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
     """
-    from geco.data.own import ids, read_own
+    from geco.data.user.stored import ids, read_own
     from geco.nn.pretrained import write_whole
-    from geco.train.results import load_run
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     schema = loaded.reading(data)
@@ -111,7 +111,7 @@ def explain(
     from geco.nn.model import GECO
     from geco.train.batches import as_trained
     from geco.train.build import prepared
-    from geco.train.results import load_run
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     body = loaded.network.body

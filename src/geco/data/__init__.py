@@ -13,10 +13,10 @@ _HOME = {
     "GraphLoader": "loaders",
     "Info": "dataset",
     "Split": "dataset",
-    "StructureOrder": "orders",
+    "StructureOrder": "encodings.structure_order",
     "encode": "encodings",
-    "load": "loading",
-    "structure_order": "orders",
+    "load": "load_dataset",
+    "structure_order": "encodings.structure_order",
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from geco.data.encodings import AdjacencySVD, Relative, paths, relative, spectrum
+from geco.data.encodings import AdjacencySVD, Relative, relative, shortest_paths, spectrum
 from geco.data.encodings.base import undirected
 from tests.data.encodings.graphs import Ends, dense, dense_laplacian, graphs, random_graph, ring, star_of_paths
 
@@ -93,14 +93,14 @@ def test_large_path_agrees(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["ring", "star", "thin", "thick"],
 )
 def test_landmarks_are_nearly_as_good(ends: Ends, nodes: int, factor: float) -> None:
-    values, vectors = paths.landmark_pairs(undirected(ends, nodes), 8)
+    values, vectors = shortest_paths.landmark_pairs(undirected(ends, nodes), 8)
     matrix = hops(ends, nodes)
     assert np.linalg.norm((vectors * values) @ vectors.T - matrix) < factor * best_error(matrix, 8)
 
 
 def test_landmarks_are_far_apart_and_reach_every_component() -> None:
     ends = np.hstack([ring(40), 40 + ring(10)])
-    chosen, far = paths.landmarks(undirected(ends, 50), 4)
+    chosen, far = shortest_paths.landmarks(undirected(ends, 50), 4)
     assert chosen[0] == 0
     assert chosen[1] == 40  # no path: farther than any node
     assert chosen[2] == 20

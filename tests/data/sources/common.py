@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
-from geco.data.loading import load, locate
+from geco.data.load_dataset import load, locate
 from geco.data.registry import find
 
 

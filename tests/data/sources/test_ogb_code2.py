@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geco.data.code_graphs import END, UNKNOWN
 from geco.data.dataset import GraphDataset
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.registry import find
 from geco.data.sources import ogb_code2
-from geco.data.syntax import END, UNKNOWN
 from geco.errors import DataError
 from tests.data.sources.comparison import write_ogb
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from geco.data.loading import locate
+from geco.data.load_dataset import locate
 from geco.data.registry import find
 from geco.data.sources import structure
 from geco.errors import DataError

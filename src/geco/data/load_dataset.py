@@ -1,0 +1,129 @@
+"""A data set by its name: registry, then files on disk or a download, then the reader, all of it cached."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from geco.data.cache import Cache
+from geco.data.collate import check
+from geco.data.dataset import GraphDataset, Info
+from geco.data.paths import raw_files, raw_folders
+from geco.data.registry import DATASETS, Layout, Spec, find
+from geco.errors import DataError
+from geco.store import Entry, sha256
+
+__all__ = ["EMBEDDED", "load", "locate"]
+
+VERSION = 2  # of the readers; raise it when one of them reads differently
+
+
+def _digits() -> GraphDataset:
+    from geco.data.embedded.digits import digits
+
+    return digits()
+
+
+def _python_ast() -> GraphDataset:
+    from geco.data.embedded.python_ast import python_ast
+
+    return python_ast()
+
+
+def _ring_copy() -> GraphDataset:
+    from geco.data.embedded.synthetic import ring_copy
+
+    return ring_copy(50)
+
+
+def _tree_copy() -> GraphDataset:
+    from geco.data.embedded.synthetic import tree_copy
+
+    return tree_copy(6)
+
+
+def _echo(distance: int) -> GraphDataset:
+    from geco.data.embedded.echo import echo
+
+    return echo(distance)
+
+
+# Data sets that need no files: how to make one, and what it depends on besides this code.
+EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
+    "digits": (_digits, lambda: f"scikit-learn {version('scikit-learn')}"),
+    "ring-copy": (_ring_copy, lambda: f"numpy {version('numpy')}"),
+    "tree-copy": (_tree_copy, lambda: f"numpy {version('numpy')}"),
+    "echo": (lambda: _echo(16), lambda: f"numpy {version('numpy')}"),
+    "echo-64": (lambda: _echo(64), lambda: f"numpy {version('numpy')}"),
+    "python-ast": (_python_ast, lambda: f"Python {platform.python_version()}"),
+}
+
+
+def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
+    """Return a data set, from the cache if it was read before.
+
+    Args:
+        name: of a known data set (``geco data list``) or of one imported by ``geco data import``.
+        data_dir: folder with data sets in their public raw layouts, each in a folder of its name; ``$GECO_DATA`` if not
+            given. What is not there is downloaded.
+        cache: where prepared data goes.
+        offline: never download; also set by ``$GECO_OFFLINE``.
+
+    Example:
+        >>> load("digits").num_nodes  # doctest: +SKIP
+        1797
+    """
+    from geco.data.user.stored import stored
+
+    cache = cache or Cache()
+    if name in EMBEDDED:
+        make, depends = EMBEDDED[name]
+        return _cached(cache, name, {"embedded": depends(), "version": VERSION}, make)
+    if name not in DATASETS and (own := stored(name)) is not None:
+        return own
+    spec = find(name)
+    folder, layout = locate(spec, Path(data_dir) if data_dir is not None else None, offline)
+    files = {file: sha256(folder / file) for file in layout.files}
+    reader = importlib.import_module(f"geco.data.sources.{layout.reader}")
+    recipe = {"spec": repr(spec), "reader": layout.reader, "version": VERSION, "files": files}
+    return _cached(cache, name, recipe, lambda: reader.read(folder, spec))
+
+
+def locate(spec: Spec, data_dir: Path | None = None, offline: bool = False) -> tuple[Path, Layout]:
+    """Return the folder of a data set's raw files and how they lie there, downloading them if they are nowhere."""
+    if data_dir is not None and not data_dir.is_dir():
+        raise DataError(f"the data folder {data_dir} does not exist")
+    return raw_files(spec, data_dir) or _download(spec, data_dir, offline or bool(os.environ.get("GECO_OFFLINE")))
+
+
+def _download(spec: Spec, data_dir: Path | None, offline: bool) -> tuple[Path, Layout]:
+    from geco.data.fetch.archives import unpack
+    from geco.data.fetch.download import fetch
+
+    folders = raw_folders(spec, data_dir)
+    home, places = folders[-1], ", ".join(map(str, folders))
+    wanted = " or ".join(", ".join(layout.files) for layout in spec.layouts)
+    if offline or not spec.remotes:
+        why = "downloads are off" if offline else f"it has no address to download from ({spec.source})"
+        raise DataError(f"{spec.name} is not on disk and {why}; looked in {places} for {wanted}")
+    for remote in spec.remotes:
+        path = fetch(remote, home)
+        if remote.unpack:
+            unpack(path, home)
+    found = raw_files(spec, data_dir)
+    if found is not None:
+        return found
+    raise DataError(f"{spec.name} was downloaded to {home}, which still lacks {wanted}; has its publisher changed it?")
+
+
+def _cached(cache: Cache, name: str, recipe: dict[str, object], make: Callable[[], GraphDataset]) -> GraphDataset:
+    def build() -> Entry:
+        dataset = check(make())
+        return Entry(dataset.arrays, {"info": dataset.info.to_json()})
+
+    entry = cache.fetch(name, recipe, build)
+    return GraphDataset(Info.from_json(entry.about["info"]), entry.arrays)
