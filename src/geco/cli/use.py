@@ -60,7 +60,7 @@ def predict(
         data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
         output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
     """
-    from geco.data.user.stored import ids, read_own
+    from geco.data.user.read import ids, read_own
     from geco.nn.pretrained import write_whole
     from geco.train.trained_run import load_run
 

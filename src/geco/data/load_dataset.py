@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,54 +13,14 @@ from geco.data.cache import Cache
 from geco.data.collate import check
 from geco.data.dataset import GraphDataset, Info
 from geco.data.paths import raw_files, raw_folders
-from geco.data.registry import DATASETS, Layout, Spec, find
+from geco.data.registry import DATASETS, EMBEDDED, Embedded, Layout, Spec, find
+from geco.data.user.stored import stored
 from geco.errors import DataError
 from geco.store import Entry, sha256
 
-__all__ = ["EMBEDDED", "load", "locate"]
+__all__ = ["load", "locate"]
 
 VERSION = 2  # of the readers; raise it when one of them reads differently
-
-
-def _digits() -> GraphDataset:
-    from geco.data.embedded.digits import digits
-
-    return digits()
-
-
-def _python_ast() -> GraphDataset:
-    from geco.data.embedded.python_ast import python_ast
-
-    return python_ast()
-
-
-def _ring_copy() -> GraphDataset:
-    from geco.data.embedded.synthetic import ring_copy
-
-    return ring_copy(50)
-
-
-def _tree_copy() -> GraphDataset:
-    from geco.data.embedded.synthetic import tree_copy
-
-    return tree_copy(6)
-
-
-def _echo(distance: int) -> GraphDataset:
-    from geco.data.embedded.echo import echo
-
-    return echo(distance)
-
-
-# Data sets that need no files: how to make one, and what it depends on besides this code.
-EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
-    "digits": (_digits, lambda: f"scikit-learn {version('scikit-learn')}"),
-    "ring-copy": (_ring_copy, lambda: f"numpy {version('numpy')}"),
-    "tree-copy": (_tree_copy, lambda: f"numpy {version('numpy')}"),
-    "echo": (lambda: _echo(16), lambda: f"numpy {version('numpy')}"),
-    "echo-64": (lambda: _echo(64), lambda: f"numpy {version('numpy')}"),
-    "python-ast": (_python_ast, lambda: f"Python {platform.python_version()}"),
-}
 
 
 def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
@@ -77,12 +37,11 @@ def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = No
         >>> load("digits").num_nodes  # doctest: +SKIP
         1797
     """
-    from geco.data.user.stored import stored
-
     cache = cache or Cache()
     if name in EMBEDDED:
-        make, depends = EMBEDDED[name]
-        return _cached(cache, name, {"embedded": depends(), "version": VERSION}, make)
+        embedded = EMBEDDED[name]
+        recipe = {"embedded": _version_of(embedded.depends), "version": VERSION}
+        return _cached(cache, name, recipe, lambda: _made(embedded))
     if name not in DATASETS and (own := stored(name)) is not None:
         return own
     spec = find(name)
@@ -98,6 +57,16 @@ def locate(spec: Spec, data_dir: Path | None = None, offline: bool = False) -> t
     if data_dir is not None and not data_dir.is_dir():
         raise DataError(f"the data folder {data_dir} does not exist")
     return raw_files(spec, data_dir) or _download(spec, data_dir, offline or bool(os.environ.get("GECO_OFFLINE")))
+
+
+def _made(spec: Embedded) -> GraphDataset:
+    module, function = spec.maker.split(":")
+    dataset: GraphDataset = getattr(importlib.import_module(f"geco.data.embedded.{module}"), function)(*spec.arguments)
+    return dataset
+
+
+def _version_of(package: str) -> str:
+    return f"{package} {platform.python_version() if package == 'Python' else version(package)}"
 
 
 def _download(spec: Spec, data_dir: Path | None, offline: bool) -> tuple[Path, Layout]:
@@ -120,7 +89,7 @@ def _download(spec: Spec, data_dir: Path | None, offline: bool) -> tuple[Path, L
     raise DataError(f"{spec.name} was downloaded to {home}, which still lacks {wanted}; has its publisher changed it?")
 
 
-def _cached(cache: Cache, name: str, recipe: dict[str, object], make: Callable[[], GraphDataset]) -> GraphDataset:
+def _cached(cache: Cache, name: str, recipe: Mapping[str, object], make: Callable[[], GraphDataset]) -> GraphDataset:
     def build() -> Entry:
         dataset = check(make())
         return Entry(dataset.arrays, {"info": dataset.info.to_json()})

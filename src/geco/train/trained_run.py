@@ -14,7 +14,7 @@ from torch import Tensor
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import GraphLoader
 from geco.data.molecules import ATOM_CATEGORIES
-from geco.data.user.stored import Column, Schema
+from geco.data.user.schema import Column, Schema
 from geco.errors import CheckpointError, DataError
 from geco.nn.network import Network
 from geco.store import has_entry, read_entry

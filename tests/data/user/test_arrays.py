@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import save_file
 from torch_geometric.data import Data
 
-from geco.data.user.stored import OwnOptions, read_own
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
 from geco.errors import DataError, GecoError
 
 GRAPH: dict[str, Any] = {

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geco.data.user.edges import both_ways
-from geco.data.user.stored import OwnOptions, read_own
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
 from geco.errors import DataError, GecoError
 
 NODES = (

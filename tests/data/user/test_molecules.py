@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from geco.data.user.stored import OwnOptions, read_own
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
 from geco.errors import DataError, GecoError
 
 pytest.importorskip("rdkit")

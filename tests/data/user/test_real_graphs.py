@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from geco.data.user.edges import both_ways
-from geco.data.user.stored import OwnOptions, read_own
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
 
 
 @pytest.mark.real

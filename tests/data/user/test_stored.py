@@ -7,23 +7,11 @@ from pathlib import Path
 import pytest
 
 from geco.data.load_dataset import load
-from geco.data.user.stored import OwnOptions, names, read_own, store, stored, stored_schema
+from geco.data.paths import imported
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
+from geco.data.user.stored import store, stored, stored_schema
 from geco.errors import DataError, GecoError
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (folder / "nodes.csv").write_text("id,colour,label\na,red,x\nb,blue,y\nc,red,x\n")
-    (folder / "edges.csv").write_text("source,target\na,b\nb,c\n")
-    return folder
 
 
 def test_kept_and_found_again(folder: Path) -> None:
@@ -40,13 +28,13 @@ def test_kept_and_found_again(folder: Path) -> None:
 
 
 def test_names_are_listed(folder: Path, cache: Path) -> None:
-    assert names() == []
+    assert list(imported()) == []
     dataset, schema = read_own(folder)
     for name in ("two", "one"):
         store(dataset, name, schema)
     (cache / "own" / "other").mkdir()
     (cache / "own" / "other" / "manifest.json").write_text("[]")
-    assert names() == ["one", "two"]
+    assert list(imported()) == ["one", "two"]
 
 
 def test_stored_again_replaces(folder: Path) -> None:
@@ -87,23 +75,3 @@ def test_schema_survives_the_cache(folder: Path) -> None:
     (folder / "edges.csv").write_text("source,target\n")
     found = stored_schema("graph")
     assert read_own(folder, schema=found)[0][0].x.tolist() == [[1, 0]]
-
-
-def test_paths_that_are_no_data(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing does not exist"):
-        read_own(tmp_path / "nothing")
-    (tmp_path / "nodes.csv").write_text("id\na\n")
-    with pytest.raises(DataError, match=f"nodes.csv is one of several tables; give their folder: {tmp_path}"):
-        read_own(tmp_path / "nodes.csv")
-    (tmp_path / "graph.xlsx").write_text("")
-    with pytest.raises(
-        DataError, match=r"graph.xlsx: a folder with nodes.csv and edges.csv, or a file that ends in one of .csv"
-    ):
-        read_own(tmp_path / "graph.xlsx")
-
-
-def test_a_schema_of_another_form(folder: Path, tmp_path: Path) -> None:
-    schema = read_own(folder)[1]
-    (tmp_path / "molecules.csv").write_text("smiles\nC\n")
-    with pytest.raises(DataError, match=r"molecules.csv holds molecules, the data set was made from tables"):
-        read_own(tmp_path / "molecules.csv", schema=schema)

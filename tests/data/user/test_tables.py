@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from geco.data.user.stored import OwnOptions, read_own
+from geco.data.user.read import read_own
+from geco.data.user.schema import OwnOptions
 from geco.errors import DataError, GecoError
 
 NODES = "id,age,label\na,1,x\nb,2,y\nc,3,x\n"

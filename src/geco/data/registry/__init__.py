@@ -1,20 +1,22 @@
-"""Every data set GECO knows by name. The literal tables are in the modules ``specs_*``. No torch is imported here."""
+"""Every data set GECO knows by name; the literal tables are in the modules beside this one. No torch is imported here."""
 
 from __future__ import annotations
 
 import difflib
 
+from geco.data.registry.embedded import NO_FILES
 from geco.data.registry.lrgb import LRGB
 from geco.data.registry.nodes_large import LARGE, STRUCTURE, WORDNET
 from geco.data.registry.nodes_small import CITATIONS, COMMUNITIES, HETEROPHILOUS
 from geco.data.registry.ogb import OGB
-from geco.data.registry.spec import Layout, Remote, Sizes, Spec
+from geco.data.registry.spec import Embedded, Layout, Remote, Sizes, Spec
 from geco.errors import DataError
 
-__all__ = ["DATASETS", "Layout", "Remote", "Sizes", "Spec", "find"]
+__all__ = ["DATASETS", "EMBEDDED", "Embedded", "Layout", "Remote", "Sizes", "Spec", "find"]
 
 _ALL = (*LARGE, *LRGB, *OGB, *CITATIONS, *COMMUNITIES, *HETEROPHILOUS, WORDNET, *STRUCTURE)
 DATASETS: dict[str, Spec] = {spec.name: spec for spec in _ALL}
+EMBEDDED: dict[str, Embedded] = {spec.name: spec for spec in NO_FILES}
 
 
 def find(name: str) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Layout", "Remote", "Sizes", "Spec"]
+__all__ = ["Embedded", "Layout", "Remote", "Sizes", "Spec"]
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,28 @@ class Spec:
     paper: float | None = None
     source: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What is known of a data set that needs no files.
+
+    Args:
+        name: on the command line.
+        level: what is predicted.
+        target: kind of prediction, see `geco.data.dataset.Info`.
+        metric: name of the score.
+        maker: what makes it, ``module:function`` of `geco.data.embedded`.
+        arguments: of that function.
+        depends: the distribution whose version decides what is made, or Python.
+        better: which way is better.
+    """
+
+    name: str
+    level: Literal["node", "graph"]
+    target: Literal["class", "tokens"]
+    metric: str
+    maker: str
+    arguments: tuple[int, ...] = ()
+    depends: str = "numpy"
+    better: Literal["higher", "lower"] = "higher"
