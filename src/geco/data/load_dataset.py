@@ -6,7 +6,7 @@ import importlib
 import os
 import platform
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from geco.data.cache import Cache
@@ -66,7 +66,11 @@ def _made(spec: Embedded) -> GraphDataset:
 
 
 def _version_of(package: str) -> str:
-    return f"{package} {platform.python_version() if package == 'Python' else version(package)}"
+    """Return a package with its version; one that is missing is reported by what needs it."""
+    try:
+        return f"{package} {platform.python_version() if package == 'Python' else version(package)}"
+    except PackageNotFoundError:
+        return package
 
 
 def _download(spec: Spec, data_dir: Path | None, offline: bool) -> tuple[Path, Layout]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits
 
+from geco.data import load_dataset
+from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.embedded.digits import digits
 from geco.errors import DataError, GecoError
@@ -63,3 +67,13 @@ def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with pytest.raises(GecoError, match="neighbours must be from 1 to 1796, got 0"):
         digits(0)
+
+
+def test_by_name_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    monkeypatch.setattr(load_dataset, "version", missing)
+    with pytest.raises(DataError, match=r'pip install "geco-graph\[demo\]"'):
+        load_dataset.load("digits", cache=Cache(tmp_path))
