@@ -12,7 +12,7 @@ from typing import Any
 from geco.errors import GecoError
 from geco.report.curves import curves
 from geco.report.page import facts, page, table
-from geco.train.metrics.scores import METRICS
+from geco.train.metrics import METRICS
 from geco.train.trained_run import load_run
 
 __all__ = ["find", "record", "runs_page"]

@@ -27,7 +27,7 @@ from geco.train.checkpoint import State
 from geco.train.config import Config
 from geco.train.finite_checks import blame, gradient_norm
 from geco.train.memory import check_memory
-from geco.train.metrics.scores import METRICS
+from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.run_folder import RunFolder
 from geco.train.tasks import disagreement, loss, score

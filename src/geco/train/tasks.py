@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from geco.data.dataset import Info
 from geco.nn.links import LinkHead
+from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import batched_reciprocal_ranks
-from geco.train.metrics.scores import METRICS
 
 __all__ = ["Judged", "disagreement", "judge", "loss", "score"]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from geco.errors import DataError, GecoError
+from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr, reciprocal_ranks
-from geco.train.metrics.scores import METRICS
 
 sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
 

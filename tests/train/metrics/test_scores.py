@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 from torch import Tensor
 
 from geco.errors import DataError, GecoError
-from geco.train.metrics.scores import METRICS
+from geco.train.metrics import METRICS
 
 sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
 NAN = float("nan")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from geco.errors import DataError, GecoError
-from geco.train.metrics.scores import METRICS
+from geco.train.metrics import METRICS
 from geco.train.metrics.tokens import token_f1
 
 sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise

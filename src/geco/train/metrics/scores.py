@@ -1,4 +1,4 @@
-"""Scores by name, of the predictions of a whole split at once, as OGB's evaluators and scikit-learn define them.
+"""Scores of classes, labels and values, of a whole split at once, as OGB's evaluators and scikit-learn define them.
 
 Predictions are a network's outputs: scores of the classes ``(N, C)``, one logit of each yes-or-no label ``(N, T)``, values
 ``(N, T)``. Integers are taken as decided: class numbers ``(N,)``, or labels 0 and 1 ``(N, T)``. Missing targets are NaN in
@@ -10,33 +10,15 @@ Shapes: N rows (nodes or graphs), C classes, T labels or values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from geco.errors import DataError, GecoError
-from geco.train.metrics.ranking import mrr
-from geco.train.metrics.tokens import token_f1
 
-__all__ = ["METRICS", "Metric", "accuracy", "auroc", "average_precision", "macro_f1", "mae", "micro_f1"]
+__all__ = ["accuracy", "auroc", "average_precision", "macro_f1", "mae", "micro_f1"]
 
 _NOTHING = "no known label or value to score: the rows are empty or all their targets are missing; check the split"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A score: which way is better, and how it is computed from ``(prediction, target)``.
-
-    Example:
-        >>> METRICS["mae"].better, METRICS["mae"].score(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 2.0]))
-        ('lower', 1.5)
-    """
-
-    better: Literal["higher", "lower"]
-    score: Callable[..., float]
 
 
 def accuracy(prediction: Tensor, target: Tensor) -> float:
@@ -128,20 +110,6 @@ def mae(prediction: Tensor, target: Tensor) -> float:
     prediction, target = _columns(prediction, target)
     _same(prediction, target)
     return _mean_of_columns((prediction.double() - target.double()).abs(), ~target.isnan())
-
-
-METRICS: dict[str, Metric] = {
-    "accuracy": Metric("higher", accuracy),
-    "micro-f1": Metric("higher", micro_f1),
-    "macro-f1": Metric("higher", macro_f1),
-    "auroc": Metric("higher", auroc),
-    "ap": Metric("higher", average_precision),
-    "mae": Metric("lower", mae),
-    "mrr": Metric("higher", mrr),
-    "mrr-filtered": Metric("higher", partial(mrr, kind="filtered")),
-    "mrr-extended": Metric("higher", partial(mrr, kind="extended")),
-    "token-f1": Metric("higher", token_f1),
-}
 
 
 def _decide(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:
