@@ -61,7 +61,7 @@ def predict(
         output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
     """
     from geco.data.user.read import ids, read_own
-    from geco.nn.pretrained import write_whole
+    from geco.store import write_file
     from geco.train.trained_run import load_run
 
     loaded = load_run(run)
@@ -69,7 +69,7 @@ def predict(
     dataset, _ = read_own(data, schema=schema)
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(_rows(loaded, ids(data, schema), loaded.predict(dataset)))
-    write_whole(output, table.getvalue().encode())
+    write_file(output, table.getvalue().encode())
     say(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
 
 

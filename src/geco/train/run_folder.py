@@ -12,8 +12,7 @@ from filelock import FileLock, Timeout
 from geco.console import say
 from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
-from geco.nn.pretrained import write_whole
-from geco.store import sweep
+from geco.store import sweep, write_file
 from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
@@ -52,8 +51,8 @@ class RunFolder:
 
     def _open(self, resume: bool) -> None:
         if not (self.path / "config.toml").exists():
-            write_whole(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
-            write_whole(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
+            write_file(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
+            write_file(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
         elif not resume:
             raise GecoError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
         else:
@@ -77,7 +76,7 @@ class RunFolder:
         if changes:
             say(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
-            write_whole(self.path / "config.toml", to_toml(self.config).encode())
+            write_file(self.path / "config.toml", to_toml(self.config).encode())
 
     def _free(self, name: str, old: Any, new: Any) -> bool:
         """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
@@ -104,12 +103,12 @@ class RunFolder:
         """Make the metrics file what it was at a checkpoint; TensorBoard is told to forget what came after it."""
         if self.config.train.tensorboard:
             self.board = _board(self.path, history[-1]["epoch"] + 1 if history else 0)
-        write_whole(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
+        write_file(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result."""
         self.check()
-        write_whole(self.path / "result.json", json.dumps(result, indent=2).encode())
+        write_file(self.path / "result.json", json.dumps(result, indent=2).encode())
 
     def close(self) -> None:
         """Let go of the folder."""
