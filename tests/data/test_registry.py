@@ -134,11 +134,3 @@ def test_checksums_are_those_of_the_real_files() -> None:
     found = [(path, digest) for path, digest in known if digest and path.is_file()]
     assert len(found) == 8 + 8 + 1 + 2  # cora, pubmed, tolokers, peptides-func
     assert not [path for path, digest in found if hashlib.sha256(path.read_bytes()).hexdigest() != digest]
-
-
-def test_load_is_the_function_however_it_was_imported() -> None:
-    import geco.data
-    import geco.data.load_dataset
-
-    assert callable(geco.data.load)
-    assert geco.data.load is geco.data.load_dataset.load
