@@ -1,6 +1,6 @@
-"""Checkpoints as processes are killed, disks fill, files rot and versions change: the old one or the new one, never neither.
+"""Checkpoints as processes are killed, disks fill and files rot: the old one or the new one, never neither.
 
-D5 to D8 are in tests/train/test_resume.py. D2 at the loop is in
+Entries on disk are in tests/test_store.py, going on in tests/train/test_resume.py, damage in the loop in
 tests/train/test_engine.py::test_damaged_newest_checkpoint and test_all_checkpoints_damaged.
 """
 
@@ -12,7 +12,6 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +20,7 @@ import pytest
 import torch
 from torch import nn
 
-from geco import store
-from geco.errors import ResourceError
-from geco.store import Entry, read_entry, write_entry
+from geco.store import read_entry
 from geco.train import checkpoint
 from geco.train.checkpoint import State, newest, save, save_best
 from geco.train.config import TrainConfig
@@ -34,7 +31,6 @@ from tests.train.runs import (
     ONE,
     SMALL,
     assert_same,
-    child,
     damage,
     geco,
     in_child,
@@ -65,8 +61,8 @@ def save_for_ever(folder: Path) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kills", [4, pytest.param(120, marks=pytest.mark.slow)])
-def test_d1_killed_while_saving(kills: int, monkeypatch: Patch, tmp_path: Path) -> None:
-    """D1: SIGKILL at random moments of saving leaves the old or the new checkpoint, whole, and so for the best weights."""
+def test_killed_while_saving(kills: int, monkeypatch: Patch, tmp_path: Path) -> None:
+    """SIGKILL at random moments of saving leaves the old or the new checkpoint, whole, and so for the best weights."""
     moments = random.Random(0)
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "err"))
     for turn in range(kills):
@@ -89,27 +85,9 @@ def test_d1_killed_while_saving(kills: int, monkeypatch: Patch, tmp_path: Path) 
         shutil.rmtree(folder)
 
 
-def test_d1_between_the_two_moves_of_a_replacement(monkeypatch: Patch, tmp_path: Path) -> None:
-    """D1: killed after the old entry was moved away and before the new one came, the old one is read, and put back."""
-    path = tmp_path / "best"
-    write_entry(path, Entry({"x": torch.ones(2)}, {"epoch": 1}))
-
-    def die() -> None:
-        on_call(monkeypatch, store.os, "replace", 2, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        write_entry(path, Entry({"x": torch.zeros(2)}, {"epoch": 2}))
-
-    assert child(monkeypatch, path, die)[0] == -signal.SIGKILL
-    assert not path.exists()
-    assert read_entry(path).about == {"epoch": 1}
-    store.sweep(path)
-    assert path.is_dir()
-    assert read_entry(path).about == {"epoch": 1}
-    assert not list(tmp_path.glob(".*.part"))
-
-
 @pytest.mark.parametrize("how", ["flipped", "empty"])
-def test_d2_damaged_newest_and_damaged_best(how: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """D2: going on takes the checkpoint before a damaged one and says so (exit 0); a damaged one that is named is exit 4."""
+def test_damaged_newest_and_damaged_best(how: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
+    """Going on takes the checkpoint before a damaged one and says so (exit 0); a damaged one that is named is exit 4."""
     use(monkeypatch, MANY)
     words = ("train", "digits", *FLAGS, "--resume", "auto", "--out")
     with monkeypatch.context() as patch:
@@ -134,8 +112,8 @@ def limit_files(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def test_d3_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """D3: a disk that fills ends the run with exit 6 and what it needs; the checkpoint before is whole, and serves to go on."""
+def test_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
+    """A disk that fills ends the run with exit 6 and what it needs; the checkpoint before is whole, and serves to go on."""
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, checkpoint, "save", 3, lambda: limit_files(4096))
@@ -151,65 +129,16 @@ def test_d3_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Captur
     assert_same(left_by(folder), left_by(whole))
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_d3_disk_full_when_it_is_flushed(number: int, monkeypatch: Patch, tmp_path: Path) -> None:
-    """D3: some file systems notice a full disk or a quota only when they are told to write."""
-    path = tmp_path / "best"
-    write_entry(path, Entry({"x": torch.ones(2)}, {"epoch": 1}))
-
-    def full(_: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(ResourceError, match=r"no space, needs 0.0 MiB, has .* MiB free .* that was there is changed"):
-            write_entry(path, Entry({"x": torch.zeros(2)}, {"epoch": 2}))
-    assert read_entry(path).about == {"epoch": 1}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["best"]
-
-
-def test_d3_small_file_system(tmp_path: Path) -> None:
-    """D3: a file system of 1 MiB; what fits stays, what does not says what it needs and what there is."""
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("this process may not mount a file system")
-    try:
-        write_entry(tmp_path / "a", Entry({"x": torch.ones(2**16)}, {}))
-        with pytest.raises(ResourceError, match=r"no space, needs 4\.0 MiB, has 0\.[0-9] MiB free"):
-            write_entry(tmp_path / "a", Entry({"x": torch.zeros(2**20)}, {}))
-        assert bool(read_entry(tmp_path / "a").arrays["x"].all())
-        assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
-
-
-def test_d4_nothing_goes_through_the_temporary_folder(monkeypatch: Patch, tmp_path: Path) -> None:
-    """D4: a temporary folder on another file system, or none at all, does not matter: parts are written beside their place."""
+def test_nothing_goes_through_the_temporary_folder(monkeypatch: Patch, tmp_path: Path) -> None:
+    """A temporary folder on another file system, or none at all, does not matter: parts are written beside their place."""
     monkeypatch.setenv("TMPDIR", "/nowhere")
     monkeypatch.setattr("tempfile.tempdir", None)
     Trainer(replace(SMALL, train=TrainConfig(epochs=1)), ONE, tmp_path / "run").fit()
     assert read_entry(tmp_path / "run" / "best").about["epoch"] == 1
 
 
-@pytest.mark.parametrize("call", [1, 2])
-def test_d4_not_permitted_at_the_last_moment(call: int, monkeypatch: Patch, tmp_path: Path) -> None:
-    """D4: refused at either move of the commit, it is an error and never "saved"; the old one stays."""
-    path = tmp_path / "best"
-    write_entry(path, Entry({"x": torch.ones(2)}, {"epoch": 1}))
-
-    def deny() -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    with monkeypatch.context() as patch:
-        on_call(patch, store.os, "replace", call, deny)
-        with pytest.raises(PermissionError):
-            write_entry(path, Entry({"x": torch.zeros(2)}, {"epoch": 2}))
-    assert read_entry(path).about == {"epoch": 1}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["best"]
-
-
-def test_d4_exit_code(monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """D4: in a run it is exit 6."""
+def test_not_permitted_to_save(monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
+    """A checkpoint that may not be moved into place ends the run with exit 6."""
     use(monkeypatch, ONE)
 
     def deny() -> None:

@@ -1,12 +1,10 @@
 """Graphs that are wrong or odd, as data that `geco train` is given.
 
-The same at the layer is tested elsewhere: A1, A2, A3 in tests/nn/test_adjacency.py::test_refuses_edges; A4 to A8, A15 (two
-devices) and A16 in tests/nn/test_conv.py::test_refuses, test_refuses_to_train_on_one_node, test_batch_contract and
-tests/nn/test_adjacency.py::test_isolated_nodes_get_zero_and_finite_gradients; A10 in
-tests/nn/test_adjacency.py::test_equals_the_dense_matrix. In a user's files: A1 to A3, A8, A13, A14 in
+The same at the layer is tested elsewhere: ends of edges in tests/nn/test_adjacency.py::test_refuses_edges and
+test_equals_the_dense_matrix; isolated nodes in test_isolated_nodes_get_zero_and_finite_gradients there; features, types and
+devices in tests/nn/test_conv.py::test_refuses, test_refuses_to_train_on_one_node and test_batch_contract. In a user's files:
 tests/data/user/test_arrays.py::test_mistakes and tests/data/user/test_tables.py::test_mistakes_in_nodes (overlapping masks are
-refused there, where they can be mended). A6, A7 and what else concerns many graphs is in
-tests/train/test_data_checks_many_graphs.py.
+refused there, where they can be corrected). Many graphs are in tests/train/test_data_checks_many_graphs.py.
 """
 
 from __future__ import annotations
@@ -50,30 +48,30 @@ def put(array: Tensor, row: int, value: float) -> Tensor:
 
 X, Y = ONE.arrays["node/x"], ONE.arrays["node/y"].long()
 REFUSED = {
-    "A1 past the end": (changed(edge_index=EDGES + 1), "outside their graph"),
-    "A1 far past the end": (changed(edge_index=EDGES.clone().fill_(10**8)), "outside their graph"),
-    "A2": (changed(edge_index=EDGES - 1), "outside their graph"),
-    "A3 turned": (changed(edge_index=EDGES.t().contiguous()), "must be whole numbers of shape (2, M), got torch.int64"),
-    "A3 flat": (changed(edge_index=torch.zeros(0, dtype=torch.int64)), "must be whole numbers of shape (2, M)"),
-    "A3 float": (changed(edge_index=EDGES.float()), "must be whole numbers of shape (2, M), got torch.float32"),
-    "A8 NaN": (changed(x=put(X, 7, math.nan)), "node/x has NaN or infinite values in 1 rows, the first in row 7, column 0"),
-    "A8 infinite": (changed(x=put(X, 9, -math.inf)), "node/x has NaN or infinite values in 1 rows, the first in row 9"),
-    "A8 weight": (changed(edge_weight=put(torch.ones(EDGES.shape[1]), 3, math.nan)), "edge/edge_weight has NaN or infinite"),
-    "A9": (changed(x=put(X, 5, 1e38)), "node/x has values over 1e+15 in 1 rows, the first in row 5, column 0"),
-    "A13 past the end": (changed(y=Y.clone().index_fill(0, torch.tensor([3, 4]), 9)), "2 of 60 labels are out of range, the "
+    "end past the last node": (changed(edge_index=EDGES + 1), "outside their graph"),
+    "end far past the last node": (changed(edge_index=EDGES.clone().fill_(10**8)), "outside their graph"),
+    "negative end": (changed(edge_index=EDGES - 1), "outside their graph"),
+    "ends turned": (changed(edge_index=EDGES.t().contiguous()), "must be whole numbers of shape (2, M), got torch.int64"),
+    "ends flat": (changed(edge_index=torch.zeros(0, dtype=torch.int64)), "must be whole numbers of shape (2, M)"),
+    "ends of floats": (changed(edge_index=EDGES.float()), "must be whole numbers of shape (2, M), got torch.float32"),
+    "NaN in x": (changed(x=put(X, 7, math.nan)), "node/x has NaN or infinite values in 1 rows, the first in row 7, column 0"),
+    "infinite x": (changed(x=put(X, 9, -math.inf)), "node/x has NaN or infinite values in 1 rows, the first in row 9"),
+    "NaN weight": (changed(edge_weight=put(torch.ones(EDGES.shape[1]), 3, math.nan)), "edge/edge_weight has NaN or infinite"),
+    "feature too large": (changed(x=put(X, 5, 1e38)), "node/x has values over 1e+15 in 1 rows, the first in row 5, column 0"),
+    "class past the last": (changed(y=Y.clone().index_fill(0, torch.tensor([3, 4]), 9)), "2 of 60 labels are out of range, the "
                          "first is 9 in row 3; they must be whole numbers from 0 to 1"),
-    "A13 negative": (changed(y=put(Y, 2, -7).long()), "1 of 60 labels are out of range, the first is -7 in row 2"),
-    "A13 float": (changed(y=put(Y, 1, 0.5)), "1 of 60 labels are out of range, the first is 0.5 in row 1"),
-    "A14 x": (changed(x=X[:-1]), "node/x has 59 rows, its graphs have 60"),
-    "A14 y": (changed(y=Y[:-1]), "node/y has 59 rows, its graphs have 60"),
-    "A14 flat x": (changed(x=X[:, 0]), "node/x must have rows and columns"),
+    "negative class": (changed(y=put(Y, 2, -7).long()), "1 of 60 labels are out of range, the first is -7 in row 2"),
+    "class between two": (changed(y=put(Y, 1, 0.5)), "1 of 60 labels are out of range, the first is 0.5 in row 1"),
+    "x too short": (changed(x=X[:-1]), "node/x has 59 rows, its graphs have 60"),
+    "y too short": (changed(y=Y[:-1]), "node/y has 59 rows, its graphs have 60"),
+    "x flat": (changed(x=X[:, 0]), "node/x must have rows and columns"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("model", ["geco", "gcn"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case: str, model: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
-    """A1, A2, A3, A8, A9, A13, A14: refused before anything is built, as data (exit 3), in one line; no folder is made."""
+    """Refused before anything is built, as data (exit 3), in one line; no folder is made."""
     dataset, message = REFUSED[case]
     use(monkeypatch, dataset)
     code, line = refused(capsys, "train", "digits", *FLAGS, "--model.name", model, "--out", tmp_path / "run")
@@ -83,8 +81,8 @@ def test_refused(case: str, model: str, monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 @pytest.mark.parametrize("model", ["geco", "gcn", "gps"])
-def test_a4_no_edges(model: str) -> None:
-    """A4: a graph without edges trains, with finite gradients."""
+def test_no_edges(model: str) -> None:
+    """A graph without edges trains, with finite gradients."""
     none = torch.empty(2, 0, dtype=torch.int64)
     arrays = {**ONE.arrays, "edge/edge_index": none, "ptr/edge": torch.tensor([0, 0])}
     config = replace(QUICK, model=ModelConfig(name=model, hidden=8))  # type: ignore[arg-type]
@@ -93,8 +91,8 @@ def test_a4_no_edges(model: str) -> None:
     assert all(p.grad is None or bool(p.grad.isfinite().all()) for p in trainer.model.parameters())
 
 
-def test_a5_isolated_nodes() -> None:
-    """A5: nodes of degree 0 train along, with finite gradients."""
+def test_isolated_nodes() -> None:
+    """Nodes of degree 0 train along, with finite gradients."""
     kept = EDGES[:, (EDGES < 10).all(0)]
     arrays = {**ONE.arrays, "edge/edge_index": kept, "ptr/edge": torch.tensor([0, kept.shape[1]])}
     trainer = Trainer(QUICK, replace(ONE, arrays=arrays))
@@ -112,8 +110,8 @@ def write_tables(folder: Path, heights: list[str]) -> Path:
 
 
 @pytest.mark.parametrize(("value", "code"), [("1e8", 0), ("1e38", 3)])
-def test_a9_one_feature_too_large(value: str, code: int, capsys: Capture, tmp_path: Path) -> None:
-    """A9: 1e8 in a column of a user's table is said with the column's name; 1e38 is refused."""
+def test_one_feature_too_large(value: str, code: int, capsys: Capture, tmp_path: Path) -> None:
+    """1e8 in a column of a user's table is said with the column's name; 1e38 is refused."""
     files = write_tables(tmp_path / "files", ["1"] * 20 + [value] + ["0"] * 19)
     assert geco(capsys, "data", "import", files, "--name", "tall")[0] == 0
     found, said = geco(capsys, "train", "tall", *FLAGS, "--out", tmp_path / "run")
@@ -124,8 +122,8 @@ def test_a9_one_feature_too_large(value: str, code: int, capsys: Capture, tmp_pa
 
 
 @pytest.mark.parametrize("undirected", [True, False])
-def test_a10_edges_as_documented(undirected: bool) -> None:
-    """A10: made undirected, each edge counts once each way; kept as they are, repeats add up. Self loops stay."""
+def test_edges_as_documented(undirected: bool) -> None:
+    """Made undirected, each edge counts once each way; kept as they are, repeats add up. Self loops stay."""
     edges = torch.tensor([[0, 0, 1, 2, 2], [1, 1, 0, 2, 0]])
     info = Info("few", "node", "class", 2, "accuracy")
     graph = {"x": torch.randn(4, 2), "edge_index": edges, "y": torch.tensor([0, 1, 0, 1])}
@@ -138,8 +136,8 @@ def test_a10_edges_as_documented(undirected: bool) -> None:
 
 
 @pytest.mark.slow
-def test_a11_a_star_of_a_million_nodes() -> None:
-    """A11: a hub of degree 10^6 - 1 takes memory in proportion to its edges, and its row is right."""
+def test_a_star_of_a_million_nodes() -> None:
+    """A hub of degree 10^6 - 1 takes memory in proportion to its edges, and its row is right."""
     n = 10**6
     spokes = torch.arange(1, n)
     ends = torch.stack([spokes, torch.zeros_like(spokes)])
@@ -158,8 +156,8 @@ def test_a11_a_star_of_a_million_nodes() -> None:
 
 
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
-def test_a12_nothing_to_train_on(part: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
-    """A12: a part that is empty, or whose labels are all missing, is refused (exit 3) before a folder is made."""
+def test_nothing_to_train_on(part: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
+    """A part that is empty, or whose labels are all missing, is refused (exit 3) before a folder is made."""
     empty = {**ONE.arrays, f"split/0/{part}": torch.empty(0, dtype=torch.int64)}
     missing = ONE.arrays["node/y"].long().clone()
     missing[getattr(ONE.split(), part)] = -1
@@ -171,8 +169,8 @@ def test_a12_nothing_to_train_on(part: str, monkeypatch: pytest.MonkeyPatch, cap
         assert tree(tmp_path) == {}
 
 
-def test_a14_overlapping_masks(capsys: Capture) -> None:
-    """A14: nodes trained and tested on are said, with their number; masks of another length are refused."""
+def test_overlapping_masks(capsys: Capture) -> None:
+    """Nodes trained and tested on are said, with their number; masks of another length are refused."""
     split = ONE.split()
     both = {**ONE.arrays, "split/0/test": torch.cat([split.test, split.train[:3]])}
     Trainer(QUICK, replace(ONE, arrays=both)).fit()
@@ -187,8 +185,8 @@ def test_a14_overlapping_masks(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("kind", ["strided", "float64", "float16", "int64", "uint8"])
 @pytest.mark.parametrize("model", ["geco", "gcn"])
-def test_a15_features_of_any_type(kind: str, model: str) -> None:
-    """A15: features of any layout and number type train as contiguous float32 does, bit by bit."""
+def test_features_of_any_type(kind: str, model: str) -> None:
+    """Features of any layout and number type train as contiguous float32 does, bit by bit."""
     x = torch.randint(0, 9, X.shape).float()
     kinds = {"float64": torch.float64, "float16": torch.float16, "int64": torch.int64, "uint8": torch.uint8}
     other = x.t().contiguous().t() if kind == "strided" else x.to(kinds[kind])

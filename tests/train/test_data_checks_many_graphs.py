@@ -1,4 +1,4 @@
-"""A6, A7, A8, A12 where there are many graphs: some empty, of one node, or without labels."""
+"""Many graphs, some of them empty, of one node, or without labels."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def graphs(sizes: list[int], info: Info | None = None) -> GraphDataset:
 @pytest.mark.parametrize("place", [0, 2, 5])
 @pytest.mark.parametrize("body", ["geco", "gcn", "gps", "transformer"])
 @pytest.mark.parametrize("pool", ["mean", "sum", "max"])
-def test_a6_empty_graph_in_a_batch(place: int, body: str, pool: str) -> None:
-    """A6: first, in the middle or last, an empty graph has a row, and the others are as without it."""
+def test_empty_graph_in_a_batch(place: int, body: str, pool: str) -> None:
+    """First, in the middle or last, an empty graph has a row, and the others are as without it."""
     sizes = [3, 4, 5, 2, 6]
     full = graphs([*sizes[:place], 0, *sizes[place:]]).batch(range(6))
     network = Network(
@@ -53,8 +53,8 @@ def test_a6_empty_graph_in_a_batch(place: int, body: str, pool: str) -> None:
     assert torch.allclose(torch.cat([found[:place], found[place + 1 :]]), wanted, atol=1e-5)
 
 
-def test_a6_empty_graphs_in_training() -> None:
-    """A6: empty graphs train along with others; a batch of nothing else is refused at the start."""
+def test_empty_graphs_in_training() -> None:
+    """Empty graphs train along with others; a batch of nothing else is refused at the start."""
     some = graphs([5, 0, 4, 3, 0, 6, 3, 4, 5, 3, 4, 0, 3, 5])
     assert 0 <= Trainer(QUICK, some).fit()["test"] <= 1
     with pytest.raises(DataError, match=r"one of 2 may have fewer than 1 nodes; choose another --data\.batch-size"):
@@ -64,8 +64,8 @@ def test_a6_empty_graphs_in_training() -> None:
         Trainer(QUICK, none)
 
 
-def test_a7_one_node() -> None:
-    """A7: a graph of one node trains in a batch with others; where it may be alone, it is refused at the start with advice."""
+def test_graphs_of_one_node() -> None:
+    """A graph of one node trains in a batch with others; where it may be alone, it is refused at the start with advice."""
     config = replace(QUICK, data=DataConfig("t", batch_size=5))
     sizes = [5, 1, 4, 3, 1, 6, 3, 4, 5, 3, 4]
     assert 0 <= Trainer(config, graphs(sizes)).fit()["test"] <= 1
@@ -79,8 +79,8 @@ def test_a7_one_node() -> None:
         Trainer(QUICK, replace(one, arrays={**one.arrays, **parts}))
 
 
-def test_a8_target_that_is_infinite() -> None:
-    """A8: NaN in y is a missing label; infinite values are refused."""
+def test_infinite_target() -> None:
+    """NaN in y is a missing label; infinite values are refused."""
     dataset = graphs([3] * 10, Info("values", "graph", "class", 2, "accuracy"))
     info = Info("values", "graph", "values", 1, "mae")
     y = torch.randn(10, 1)
@@ -91,8 +91,8 @@ def test_a8_target_that_is_infinite() -> None:
         Trainer(QUICK, replace(dataset, info=info, arrays={**dataset.arrays, "graph/y": y}))
 
 
-def test_a12_unlabelled_graphs() -> None:
-    """A12: also where the nodes of many graphs have labels."""
+def test_unlabelled_graphs() -> None:
+    """A part without labels is refused also where the nodes of many graphs have them."""
     dataset = erdos_renyi(10, degree=2, graphs=12)
     assert dataset.info.level == "graph"
     info = replace(dataset.info, level="node")

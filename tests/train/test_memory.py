@@ -1,4 +1,4 @@
-"""E3: too little memory is said before or when it is met, in one line with advice.
+"""Too little memory is reported before or when it is met, in one line with advice.
 
 Not done: to explain a process that the system killed for memory (exit 137) takes a parent process; there is none.
 """
@@ -47,8 +47,8 @@ def little(*words: str) -> None:
         ("64", "out of memory ("),  # found out when it is asked for
     ],
 )
-def test_e3_too_little_memory(hidden: str, message: str, tmp_path: Path) -> None:
-    """E3: too little memory is exit 6 in one line, with torch's own words and advice."""
+def test_too_little_memory(hidden: str, message: str, tmp_path: Path) -> None:
+    """Too little memory is exit 6 in one line, with torch's own words and advice."""
     flags = ["--model.hidden", hidden, "--model.layers", "4", "--train.epochs", "1", "--train.threads", "1"]
     words = ["train", "digits", *flags, "--out", str(tmp_path / "run")]
     # a new process: a forked one would live on what other tests have freed
@@ -62,8 +62,8 @@ def test_e3_too_little_memory(hidden: str, message: str, tmp_path: Path) -> None
     assert not (tmp_path / "run" / "seed-0" / "result.json").exists()
 
 
-def test_e3_dry_run_says_what_there_is(monkeypatch: Patch, capsys: Capture) -> None:
-    """E3: the estimate stands beside what is available; what cannot fit is refused there as well."""
+def test_dry_run_says_what_there_is(monkeypatch: Patch, capsys: Capture) -> None:
+    """The estimate stands beside what is available; what cannot fit is refused there as well."""
     use(monkeypatch, ONE)
     main(["train", "digits", "--model.hidden", "8", "--dry-run"])
     assert "GiB were available at the start" in capsys.readouterr().out
@@ -75,8 +75,8 @@ def test_e3_dry_run_says_what_there_is(monkeypatch: Patch, capsys: Capture) -> N
 
 @pytest.mark.parametrize("consistency", [0.0, 1.0])
 @pytest.mark.parametrize("model", ["geco", *BASELINES])
-def test_e3_refuses_only_what_cannot_fit(model: str, consistency: float) -> None:
-    """E3: what a step takes, with one pass or two, is more than the bound that training is refused by."""
+def test_refuses_only_what_cannot_fit(model: str, consistency: float) -> None:
+    """What a step takes, with one pass or two, is more than the bound that training is refused by."""
     dataset = erdos_renyi(500, degree=4)
     shape = ModelConfig(name=model, hidden=128, layers=3, heads=2)  # type: ignore[arg-type]
     config = Config(DataConfig("t"), shape, train=TrainConfig(epochs=1, consistency=consistency))
@@ -102,8 +102,8 @@ def saved_bytes(trainer: Trainer) -> int:
     return sum(size for size, _ in kept.values())
 
 
-def test_e3_available(monkeypatch: Patch, tmp_path: Path) -> None:
-    """E3: what is available is what the process's own limit leaves, where that is less than the machine has."""
+def test_available(monkeypatch: Patch, tmp_path: Path) -> None:
+    """What is available is what the process's own limit leaves, where that is less than the machine has."""
     before = available()
     assert before is not None
 

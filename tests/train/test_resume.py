@@ -1,10 +1,9 @@
-"""Runs that go on: bit by bit after kill -9, from checkpoints of this format in later versions, on other machines; and weights
-that nothing can go on from, which are not kept (D5).
+"""Runs that go on: bit by bit after kill -9, from checkpoints of format 1 in later versions, on other machines.
 
-Also elsewhere: D6 at the loop in tests/train/test_engine.py::test_stopped_after_any_step_goes_on_bit_by_bit, and for whole
+Also elsewhere: killed in the loop in tests/train/test_engine.py::test_stopped_after_any_step_goes_on_bit_by_bit, and as whole
 processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been.
 
-`python -m tests.train.test_resume` makes the run that later versions must read (D7), for a new format only.
+`python -m tests.train.test_resume` makes the runs that later versions must read, for a new format only.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import signal
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -30,55 +28,15 @@ from geco.train.checkpoint import FORMAT
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig
 from geco.train.engine import Trainer
 from geco.train.trained_run import load_run
-from tests.train.runs import FLAGS, MANY, ONE, assert_same, geco, left_by, on_call, refused, train_in_child, tree, use
+from tests.train.runs import FLAGS, MANY, ONE, assert_same, geco, left_by, on_call, train_in_child, tree, use
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 
-def spoil(trainer: Trainer) -> None:
-    with torch.no_grad():
-        trainer.model.head.mlp.lins[0].bias[0] = torch.nan
-
-
-@pytest.mark.parametrize("moment", ["before validation", "after validation"])
-def test_d5_weights_that_are_not_finite(moment: str, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """D5: they are kept neither as the last nor as the best ones; the run stops with exit 5."""
-    use(monkeypatch, ONE)
-    true, calls = Trainer._evaluate, [0]
-
-    def evaluate(self: Trainer, *args: Any) -> None:
-        calls[0] += 1
-        if calls[0] == 3 and moment == "before validation":
-            spoil(self)
-        true(self, *args)
-        if calls[0] == 3:
-            spoil(self)
-
-    monkeypatch.setattr(Trainer, "_evaluate", evaluate)
-    code, line = refused(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
-    assert code == 5
-    assert "not finite" in line
-    folder = tmp_path / "run" / "seed-0"
-    kept = [folder / "best", *(folder / "last").iterdir()]
-    assert [path.name for path in kept][1:] == ["000001-000000", "000002-000000"] or len(kept) == 3
-    assert all(bool(v.isfinite().all()) for path in kept for v in read_entry(path).arrays.values())
-    assert not (folder / "result.json").exists()
-
-
-def test_d5_rate_that_is_far_too_high(monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """D5: weights that a finite gradient and an absurd learning rate threw out of range are not saved either."""
-    use(monkeypatch, ONE)
-    flags = ("--optim.lr", "1e30", "--optim.warmup", "0", "--optim.weight-decay", "0")
-    code, line = refused(capsys, "train", "digits", *FLAGS, *flags, "--out", tmp_path / "run")
-    assert code == 5
-    assert "lower --optim.lr" in line
-    assert not list((tmp_path / "run").rglob("*.safetensors"))
-
-
 @pytest.mark.parametrize("moments", [(1,), (4,), (2, 5, 3), (11,)])
-def test_d6_killed_and_gone_on(moments: tuple[int, ...], whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """D6: kill -9 in steps of a run with dropout, dynamic order, shuffled batches, schedule, early stopping and norms' buffers:
+def test_killed_and_gone_on(moments: tuple[int, ...], whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
+    """Kill -9 in steps of a run with dropout, dynamic order, shuffled batches, schedule, early stopping and norms' buffers:
     what is left at the end is that of a run that was not killed, bit by bit.
     """
     use(monkeypatch, MANY)
@@ -111,7 +69,7 @@ def rings() -> GraphDataset:
 
 
 def make_kept() -> None:
-    """Write the runs that D7 reads, stopped in their third epoch, with what the networks say and how the runs should end."""
+    """Write the runs of format 1, stopped in their third epoch, with what the networks say and how the runs should end."""
     for model in ("geco", "gcn"):
         steps, folder = iter([False] * 6 + [True]), KEPT / model
         with pytest.raises(Interrupted):
@@ -130,15 +88,15 @@ def kept(model: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("model", ["geco", "gcn"])
-def test_d7_network_of_this_format(model: str, tmp_path: Path) -> None:
-    """D7: a network kept since format 1 is read, and says what it said."""
+def test_network_of_format_1(model: str, tmp_path: Path) -> None:
+    """A network kept since format 1 is read, and says what it said."""
     expected = json.loads((KEPT / model / "expected.json").read_text())
     found = load_run(kept(model, tmp_path)).predict(rings())[:20]
     assert torch.allclose(found, torch.tensor(expected["outputs"]), atol=1e-4)
 
 
-def test_d7_run_of_this_format(tmp_path: Path) -> None:
-    """D7: a run kept since format 1 goes on to the end it had."""
+def test_run_of_format_1(tmp_path: Path) -> None:
+    """A run kept since format 1 goes on to the end it had."""
     assert sum(path.stat().st_size for path in KEPT.rglob("*") if path.is_file()) < 50_000
     expected = json.loads((KEPT / "gcn" / "expected.json").read_text())
     trainer = Trainer(smallest("gcn"), rings(), kept("gcn", tmp_path), resume=True)
@@ -148,16 +106,16 @@ def test_d7_run_of_this_format(tmp_path: Path) -> None:
     assert found == pytest.approx(expected["result"], rel=1e-3)
 
 
-def test_d7_run_with_running_statistics(tmp_path: Path) -> None:
-    """D7: a run from before statistics were made for the weights does not change how it is judged half way, silently."""
+def test_run_with_running_statistics(tmp_path: Path) -> None:
+    """A run from before statistics were made for the weights does not change how it is judged half way, silently."""
     config = replace(smallest("gcn"), train=TrainConfig(epochs=3, threads=1))
     with pytest.raises(CheckpointError, match=r"train\.statistics: 0 there, 16 now.*give the same settings"):
         Trainer(config, rings(), kept("gcn", tmp_path), resume=True)
 
 
 @pytest.mark.parametrize("what", ["last", "best"])
-def test_d7_format_of_the_future(what: str, tmp_path: Path) -> None:
-    """D7: a checkpoint of another format is refused with both versions."""
+def test_format_of_the_future(what: str, tmp_path: Path) -> None:
+    """A checkpoint of another format is refused with both versions."""
     kept("gcn", tmp_path)
     for path in (tmp_path / "run").glob("best" if what == "best" else "last/*"):
         entry = read_entry(path)
@@ -170,8 +128,8 @@ def test_d7_format_of_the_future(what: str, tmp_path: Path) -> None:
         read(**({} if what == "best" else {"resume": True}))
 
 
-def test_d8_data_that_has_changed(tmp_path: Path) -> None:
-    """D8: a run does not go on with other data under the same name."""
+def test_data_that_has_changed(tmp_path: Path) -> None:
+    """A run does not go on with other data under the same name."""
     kept("gcn", tmp_path)
     data = rings()
     data.arrays["node/x"][0, 0] += 1
@@ -180,8 +138,8 @@ def test_d8_data_that_has_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["weight", "optimiser"])
-def test_d7_arrays_that_do_not_fit(change: str, tmp_path: Path) -> None:
-    """D7: a checkpoint whose arrays are of another network is refused, not half loaded."""
+def test_arrays_that_do_not_fit(change: str, tmp_path: Path) -> None:
+    """A checkpoint whose arrays are of another network is refused, not half loaded."""
     kept("gcn", tmp_path)
     for path in (tmp_path / "run" / "last").iterdir():
         entry = read_entry(path)
@@ -200,10 +158,10 @@ def test_d7_arrays_that_do_not_fit(change: str, tmp_path: Path) -> None:
         (("--train.amp", "bf16"), 4, "train.amp: 'off' there, 'bf16' now"),
     ],
 )
-def test_d8_going_on_elsewhere(
+def test_going_on_elsewhere(
     flags: tuple[str, ...], code: int, message: str, monkeypatch: Patch, capsys: Capture, tmp_path: Path
 ) -> None:
-    """D8: other threads and devices work where they exist, and it is said; another precision is refused."""
+    """Other threads and devices work where they exist, and it is said; another precision is refused."""
     use(monkeypatch, ONE)
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 2, lambda: os.kill(os.getpid(), signal.SIGTERM))

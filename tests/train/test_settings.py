@@ -1,7 +1,7 @@
 """Settings that are wrong, do not go together, or change between a run and its continuation, through the command line.
 
-B1 (unknown keys, the nearest named) is also in tests/cli/test_train.py::test_refuses_in_one_line for flags and in
-tests/train/test_config.py::test_refuses for files. Settings of several processes (B3's world size) do not exist yet.
+Unknown settings, the nearest named, are also in tests/cli/test_train.py::test_refuses_in_one_line for flags and in
+tests/train/test_config.py::test_refuses for files.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("where", ["flag", "file"])
-def test_b1_unknown_setting(where: str, capsys: Capture, tmp_path: Path) -> None:
-    """B1: a typing error is refused with the nearest setting."""
+def test_unknown_setting(where: str, capsys: Capture, tmp_path: Path) -> None:
+    """A typing error is refused with the nearest setting."""
     (tmp_path / "c.toml").write_text("[model]\nhiden = 8\n")
     words = ("--model.hiden", "8") if where == "flag" else ("--config", tmp_path / "c.toml")
     code, line = refused(capsys, "train", "digits", *words, "--out", tmp_path / "run")
@@ -57,10 +57,10 @@ def test_b1_unknown_setting(where: str, capsys: Capture, tmp_path: Path) -> None
         ("--train.keep", "1", "--train.keep must be at least 2, got 1"),
     ],
 )
-def test_b2_out_of_range(
+def test_out_of_range(
     flag: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
 ) -> None:
-    """B2, B3: values out of range are refused with the range; so is keeping one checkpoint only, which may be damaged."""
+    """Values out of range are refused with the range; so is keeping one checkpoint only, which may be damaged."""
     use(monkeypatch, ONE)
     code, line = refused(capsys, "train", "digits", flag, value, "--out", tmp_path / "run")
     assert code == (3 if flag == "--data.split" else 2)
@@ -68,8 +68,8 @@ def test_b2_out_of_range(
     assert tree(tmp_path) == {}
 
 
-def test_b3_mixed_precision() -> None:
-    """B3: bf16 trains, its sparse products and FFTs in float32: losses are those of float32 to bf16's precision."""
+def test_mixed_precision() -> None:
+    """Bf16 trains, its sparse products and FFTs in float32: losses are those of float32 to bf16's precision."""
     losses = {}
     for amp in ("off", "bf16"):
         config = SMALL.__class__(
@@ -95,10 +95,10 @@ def test_b3_mixed_precision() -> None:
         (b"x = " + b"[" * 100_000, 2, "is not TOML"),
     ],
 )
-def test_b4_configuration_files(
+def test_configuration_files(
     content: bytes, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
 ) -> None:
-    """B4: an empty file changes nothing; one that is no TOML, too large or nested without end is refused."""
+    """An empty file changes nothing; one that is no TOML, too large or nested without end is refused."""
     use(monkeypatch, ONE)
     (tmp_path / "c.toml").write_bytes(content)
     found, said = geco(capsys, "train", "digits", "--config", tmp_path / "c.toml", "--dry-run")
@@ -107,8 +107,8 @@ def test_b4_configuration_files(
     assert said.count("\n") == (code != 0)
 
 
-def test_b4_endless_file(capsys: Capture) -> None:
-    """B4: no more is read than a configuration can be long."""
+def test_endless_file(capsys: Capture) -> None:
+    """No more is read than a configuration can be long."""
     code, line = refused(capsys, "train", "digits", "--config", "/dev/zero")
     assert code == 2
     assert "is over 1,048,576 bytes" in line
@@ -136,8 +136,8 @@ def stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) ->
         (("--train.eval-every", "2", "--train.keep", "5"), ["train.eval_every: 1 there, 2 now"]),
     ],
 )
-def test_b5_changed_settings(flags: tuple[str, ...], differences: list[str], stopped: Path, capsys: Capture) -> None:
-    """B5: going on with settings that change the result is refused (exit 4), field by field; nothing is touched."""
+def test_changed_settings(flags: tuple[str, ...], differences: list[str], stopped: Path, capsys: Capture) -> None:
+    """Going on with settings that change the result is refused (exit 4), field by field; nothing is touched."""
     before = tree(stopped)
     code, line = refused(capsys, "train", "digits", *FLAGS, *flags, "--out", stopped, "--resume", "auto")
     assert code == 4
@@ -145,8 +145,8 @@ def test_b5_changed_settings(flags: tuple[str, ...], differences: list[str], sto
     assert tree(stopped) == before
 
 
-def test_b5_settings_that_may_change(stopped: Path, whole: Path, capsys: Capture) -> None:
-    """B5: workers, what is kept and how often change no bit of the weights; they may change, and it is said."""
+def test_settings_that_may_change(stopped: Path, whole: Path, capsys: Capture) -> None:
+    """Workers, what is kept and how often change no bit of the weights; they may change, and it is said."""
     flags = ("--data.workers", "1", "--train.keep", "3", "--train.save-every", "2")
     code, said = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", stopped, "--resume", "auto")
     assert code == 0, said
@@ -158,8 +158,8 @@ def test_b5_settings_that_may_change(stopped: Path, whole: Path, capsys: Capture
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
-def test_b5_more_epochs_and_patience(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
-    """B5: a finished run goes on with more epochs or patience as if it had been started with them; not under cosine."""
+def test_more_epochs_and_patience(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
+    """A finished run goes on with more epochs or patience as if it had been started with them; not under cosine."""
     use(monkeypatch, ONE)
     few, more = ("--train.epochs", "3", "--train.patience", "1"), ("--train.epochs", "6", "--train.patience", "0")
     for out, flags in (("a", few), ("a", more), ("b", more)):
@@ -175,8 +175,8 @@ def test_b5_more_epochs_and_patience(monkeypatch: pytest.MonkeyPatch, capsys: Ca
     assert "train.epochs: 3 there, 6 now" in line
 
 
-def test_b6_folder_of_another_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
-    """B6: a folder that holds a run, or files of something else in its place, is not written to."""
+def test_folder_of_another_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
+    """A folder that holds a run, or files of something else in its place, is not written to."""
     use(monkeypatch, ONE)
     words = ("train", "digits", *FLAGS, "--train.epochs", "2", "--out", tmp_path / "run")
     assert geco(capsys, *words)[0] == 0
@@ -191,8 +191,8 @@ def test_b6_folder_of_another_run(monkeypatch: pytest.MonkeyPatch, capsys: Captu
     assert tree(tmp_path) == {**before, "run/seed-0/config.toml": tree(tmp_path)["run/seed-0/config.toml"]}
 
 
-def test_b6_two_processes_and_a_dead_one(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
-    """B6: the second of two processes in one folder is refused; the lock of one that was killed does not stay."""
+def test_two_processes_and_a_dead_one(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
+    """The second of two processes in one folder is refused; the lock of one that was killed does not stay."""
     use(monkeypatch, ONE)
     words = ["train", "digits", *FLAGS, "--out", str(tmp_path / "run"), "--resume", "auto"]
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "first.err"))

@@ -1,9 +1,7 @@
-"""Runs that are interrupted or diverge: they stop cleanly, and go on where they can.
+"""Runs that are interrupted stop cleanly, and go on.
 
-E3 is in tests/train/test_memory.py, E4 and E5 are in tests/train/test_run_folder.py. Also elsewhere: E1 for
-whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been, workers that ignore signals in
-tests/data/test_loaders.py::test_interrupt_is_left_to_the_main_process; E2 at the loop in
-tests/train/test_engine.py::test_loss_that_is_not_finite_stops_before_the_update and its twin for gradients.
+Also elsewhere: whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been, workers that ignore
+signals in tests/data/test_loaders.py::test_interrupt_is_left_to_the_main_process.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from geco.cli.main import main
 from geco.train import checkpoint
@@ -26,11 +23,9 @@ from tests.train.runs import (
     FLAGS,
     MANY,
     assert_same,
-    geco,
     in_child,
     left_by,
     on_call,
-    refused,
     train_in_child,
     use,
     wait,
@@ -69,8 +64,8 @@ def interrupted(monkeypatch: Patch, out: Path, place: str, number: int, *flags: 
     ("name", "place"),
     [*(("TERM", place) for place in PLACES), ("INT", "step"), ("INT", "validation"), ("USR1", "step"), ("USR1", "saving")],
 )
-def test_e1_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """E1: a signal in a step, in validation or while saving: saved at the next boundary, exit 143; resumed bit by bit."""
+def test_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
+    """A signal in a step, in validation or while saving: saved at the next boundary, exit 143; resumed bit by bit."""
     use(monkeypatch, MANY)
     said = interrupted(monkeypatch, tmp_path / "run", place, SIGNALS[name])
     wanted = {"first step": "batch 1 of epoch 0", "step": "batch 2 of epoch 1", "validation": "batch 0 of epoch 2"}
@@ -81,8 +76,8 @@ def test_e1_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_p
 
 
 @pytest.mark.parametrize(("name", "place"), [("INT", "step"), ("TERM", "validation"), ("USR1", "first step")])
-def test_e1_signal_with_workers(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """E1: with processes that make batches, which get the signal too and must not die of it first."""
+def test_signal_with_workers(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
+    """With processes that make batches, which get the signal too and must not die of it first."""
     use(monkeypatch, MANY)
     interrupted(monkeypatch, tmp_path / "run", place, SIGNALS[name], "--data.workers", "2")
     code, said = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
@@ -92,8 +87,8 @@ def test_e1_signal_with_workers(name: str, place: str, whole: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(("name", "code"), [("INT", 130), ("TERM", 143), ("USR1", 143)])
-def test_e1_second_signal(name: str, code: int, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """E1: a second signal does not wait for the step; what was saved before it is whole."""
+def test_second_signal(name: str, code: int, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
+    """A second signal does not wait for the step; what was saved before it is whole."""
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 6, lambda: (send(SIGNALS[name])(), send(SIGNALS[name])()))
@@ -106,8 +101,8 @@ def test_e1_second_signal(name: str, code: int, whole: Path, monkeypatch: Patch,
 
 
 @pytest.mark.slow
-def test_e1_random_moments(whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """E1: signals of all kinds at random moments of a run, again and again until it has ended; then of the next run."""
+def test_signals_at_random_moments(whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
+    """Signals of all kinds at random moments of a run, again and again until it has ended; then of the next run."""
     use(monkeypatch, MANY)
     moments, codes, ended = random.Random(0), [], 0
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "err"))
@@ -123,50 +118,3 @@ def test_e1_random_moments(whole: Path, monkeypatch: Patch, tmp_path: Path) -> N
     assert set(codes) <= {0, 130, 143}, (tmp_path / "err").read_text()
     assert codes.count(143) > 3
     assert ended > 3, codes
-
-
-def nan_at(monkeypatch: Patch, where: str, step: int) -> None:
-    """Put a NaN into the loss, or into one gradient, of a step."""
-    true, calls = Trainer._loss, [0]
-
-    def loss(self: Trainer, data: Any, mask: Any) -> torch.Tensor:
-        calls[0] += 1
-        if calls[0] == step and where == "gradient":
-            self.model.head.mlp.lins[0].weight.register_hook(lambda grad: grad.index_fill(0, torch.tensor([0]), torch.nan))
-        value = true(self, data, mask)
-        return value * torch.nan if calls[0] == step and where == "loss" else value
-
-    monkeypatch.setattr(Trainer, "_loss", loss)
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ("loss", "the loss is nan in epoch 1, batch 1: outputs are finite, a target is not"),
-        ("gradient", "the gradient of head.mlp.lins.0.weight is not finite in epoch 1; lower --optim.lr"),
-    ],
-)
-def test_e2_nan(where: str, message: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """E2: a NaN in the loss or in one gradient stops before the update (exit 5) and says where; the run can go on."""
-    use(monkeypatch, MANY)
-    seen: list[dict[str, torch.Tensor]] = []
-    with monkeypatch.context() as patch:
-        nan_at(patch, where, 6)
-        true = Trainer.step
-
-        def step(self: Trainer, group: Any) -> float:
-            seen[:] = [{name: p.detach().clone() for name, p in self.model.named_parameters()}]
-            try:
-                return true(self, group)
-            except ValueError:
-                seen.append({name: p.detach().clone() for name, p in self.model.named_parameters()})
-                raise
-
-        patch.setattr(Trainer, "step", step)
-        code, line = refused(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
-    assert code == 5
-    assert message in line
-    assert all(torch.equal(value, seen[1][name]) for name, value in seen[0].items())
-    assert [path.name for path in (tmp_path / "run" / "seed-0" / "last").iterdir()] == ["000001-000000"]
-    assert geco(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run", "--resume", "auto")[0] == 0
-    assert_same(left_by(tmp_path / "run" / "seed-0"), left_by(whole))
