@@ -14,7 +14,7 @@ import torch
 
 from geco.data.dataset import GraphDataset
 from geco.data.embedded.python_ast import _encode, _part, python_ast
-from geco.data.embedded.python_source import parse, read_modules, subtokens
+from geco.data.embedded.python_source import read_modules
 from geco.errors import DataError
 
 SOURCE = """
@@ -190,31 +190,6 @@ def test_nothing_is_run_and_nothing_said(tmp_path: Path) -> None:
 def test_folder_without_functions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no Python functions to train on; give a folder of \.py files"):
         python_ast(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("get_value", ["get", "value"]),
-        ("getHTTPResponse", ["get", "http", "response"]),
-        ("__private", ["private"]),
-        ("UTF8Decoder", ["utf8", "decoder"]),
-        ("md5", ["md5"]),
-        ("assertEQ", ["assert", "eq"]),
-        ("isX", ["is", "x"]),
-        ("b64_2x", ["b64", "2", "x"]),
-        ("_", []),
-        ("setUp", ["set", "up"]),
-    ],
-)
-def test_names_are_split(name: str, wanted: list[str]) -> None:
-    assert subtokens(name) == wanted
-
-
-def test_deep_trees_need_no_recursion() -> None:
-    module = parse("x = " + " + ".join(["1"] * 900), "deep")
-    assert max(module.depth) > 850
-    assert len(module.types) == len(module.parent) == len(module.texts)
 
 
 def test_parts_are_about_eight_one_one() -> None:
