@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from geco.data.dataset import GraphDataset
-from geco.data.target_counts import Column, count_targets
+from geco.data.target_counts import TargetCount, count_targets
 
 __all__ = ["Statistics", "bins", "statistics"]
 
@@ -62,7 +62,7 @@ class Statistics:
     degrees: Numbers = field(repr=False)
     features: int
     edge_features: int
-    targets: tuple[Column, ...]
+    targets: tuple[TargetCount, ...]
     missing: int
     splits: tuple[tuple[int, int, int], ...]
 

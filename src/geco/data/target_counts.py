@@ -10,11 +10,11 @@ from torch import Tensor
 
 from geco.data.dataset import GraphDataset, Info
 
-__all__ = ["Column", "count_targets"]
+__all__ = ["TargetCount", "count_targets"]
 
 
 @dataclass(frozen=True)
-class Column:
+class TargetCount:
     """One class, label, value or link of the target: how many rows have it, and the range where it is a value.
 
     Args:
@@ -34,7 +34,7 @@ class Column:
     high: float = math.nan
 
 
-def count_targets(dataset: GraphDataset) -> tuple[tuple[Column, ...], int]:
+def count_targets(dataset: GraphDataset) -> tuple[tuple[TargetCount, ...], int]:
     """Return what the target's classes or columns hold, and the number of rows without any target.
 
     Example:
@@ -47,7 +47,7 @@ def count_targets(dataset: GraphDataset) -> tuple[tuple[Column, ...], int]:
     info = dataset.info
     if info.level == "link":
         labels = dataset.arrays.get("link/edge_label", torch.empty(0))
-        return (Column("links", int((labels > 0).sum())), Column("non-links", int((labels == 0).sum()))), 0
+        return (TargetCount("links", int((labels > 0).sum())), TargetCount("non-links", int((labels == 0).sum()))), 0
     y = dataset.arrays.get(f"{info.level}/y")
     if y is None:
         return (), 0
@@ -56,7 +56,7 @@ def count_targets(dataset: GraphDataset) -> tuple[tuple[Column, ...], int]:
     missing = int((~known.any(1)).sum())
     if info.target == "class":
         counts = torch.bincount(y[known].long(), minlength=info.num_targets)
-        return tuple(Column(_name(info, i), int(count)) for i, count in enumerate(counts)), missing
+        return tuple(TargetCount(_name(info, i), int(count)) for i, count in enumerate(counts)), missing
     return tuple(_column(info, i, y[:, i], known[:, i]) for i in range(y.shape[1])), missing
 
 
@@ -69,16 +69,16 @@ def _known(y: Tensor, info: Info) -> Tensor:
     return torch.ones_like(y, dtype=torch.bool) if info.target == "values" else y >= 0
 
 
-def _column(info: Info, index: int, y: Tensor, known: Tensor) -> Column:
+def _column(info: Info, index: int, y: Tensor, known: Tensor) -> TargetCount:
     found, missing = y[known], int((~known).sum())
     if info.target == "tokens":
-        return Column(f"place {index + 1}", len(found), missing)
+        return TargetCount(f"place {index + 1}", len(found), missing)
     if info.target == "labels":
-        return Column(_name(info, index), int((found > 0).sum()), missing)
+        return TargetCount(_name(info, index), int((found > 0).sum()), missing)
     if len(found) == 0:
-        return Column(_name(info, index), 0, missing)
+        return TargetCount(_name(info, index), 0, missing)
     found = found.double()
-    return Column(_name(info, index), len(found), missing, float(found.min()), float(found.mean()), float(found.max()))
+    return TargetCount(_name(info, index), len(found), missing, float(found.min()), float(found.mean()), float(found.max()))
 
 
 def _name(info: Info, index: int) -> str:

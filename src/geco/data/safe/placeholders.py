@@ -1,4 +1,4 @@
-"""What a file asks to make, noted instead of made; then made by public constructors that check what they are given.
+"""Placeholders for what a file asks to make; made afterwards, by public constructors that check what they are given.
 
 See `geco.data.safe.unpickle` for why.
 """
@@ -23,7 +23,7 @@ __all__ = [
     "Empty",
     "Encoded",
     "Forbidden",
-    "Recorded",
+    "Placeholder",
     "Scalar",
     "Sparse",
     "Storage",
@@ -41,8 +41,8 @@ class Forbidden(ValueError):
     """The file asks for something that data never needs."""
 
 
-class Recorded:
-    """A call or an object that a file asks for: noted while reading, made and checked by `make` afterwards."""
+class Placeholder:
+    """A call or an object that a file asks for: stands for it while reading, made and checked by `make` afterwards."""
 
     args: tuple[Any, ...] = ()
     state: Any = None
@@ -58,7 +58,7 @@ class Recorded:
         raise Forbidden("it holds a class instead of data")
 
 
-class Encoded(Recorded):
+class Encoded(Placeholder):
     """Bytes written as text, as Python 2 and the older protocols have them."""
 
     def make(self, build: Build) -> bytes:
@@ -69,7 +69,7 @@ class Encoded(Recorded):
         return bytes(text, "latin1")
 
 
-class Empty(Recorded):
+class Empty(Placeholder):
     """No bytes, as the older protocols have them; ``bytes(n)`` would take memory."""
 
     def make(self, build: Build) -> bytes:
@@ -77,7 +77,7 @@ class Empty(Recorded):
         return b"".join(self.args)  # refuses numbers
 
 
-class DType(Recorded):
+class DType(Placeholder):
     """The type of an array's elements: numbers, truth values or text, never Python objects or records."""
 
     def make(self, build: Build) -> np.dtype[Any]:
@@ -89,7 +89,7 @@ class DType(Recorded):
         return np.dtype(code).newbyteorder(order)
 
 
-class Array(Recorded):
+class Array(Placeholder):
     """A NumPy array as its ``__reduce__`` writes it: an empty one, then its shape, type, order and bytes."""
 
     def make(self, build: Build) -> np.ndarray[Any, Any]:
@@ -98,7 +98,7 @@ class Array(Recorded):
         return _array(data, dtype, shape, "F" if fortran else "C")
 
 
-class Buffer(Recorded):
+class Buffer(Placeholder):
     """A NumPy array as protocol 5 writes it."""
 
     def make(self, build: Build) -> np.ndarray[Any, Any]:
@@ -106,7 +106,7 @@ class Buffer(Recorded):
         return _array(*(build(item) for item in self.args))
 
 
-class Scalar(Recorded):
+class Scalar(Placeholder):
     """A NumPy number."""
 
     def make(self, build: Build) -> Any:
@@ -115,7 +115,7 @@ class Scalar(Recorded):
         return _array(data, dtype, (), "C")[()]
 
 
-class Sparse(Recorded):
+class Sparse(Placeholder):
     """A SciPy matrix; its own ``__setstate__`` would trust the indices."""
 
     kind = ""
@@ -134,7 +134,7 @@ class Sparse(Recorded):
         return matrix
 
 
-class Storage(Recorded):
+class Storage(Placeholder):
     """A tensor's memory, as a torch file within the pickle. Made into the flat tensor of all its elements."""
 
     def make(self, build: Build) -> torch.Tensor:
@@ -146,7 +146,7 @@ class Storage(Recorded):
         return torch.empty(0, dtype=storage.dtype).set_(storage.untyped())
 
 
-class Strided(Recorded):
+class Strided(Placeholder):
     """A torch tensor: memory, offset, size and stride; ``as_strided`` refuses to reach outside the memory."""
 
     def make(self, build: Build) -> torch.Tensor:
@@ -168,7 +168,7 @@ def _array(data: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray[Any, Any
 
 
 def build(value: Any) -> Any:
-    """Return ``value`` with every `Recorded` in it made; anything that is not data is refused."""
+    """Return ``value`` with every `Placeholder` in it made; anything that is not data is refused."""
     seen: dict[int, tuple[Any, Any]] = {}  # by id: the value, which keeps its id taken, and what became of it
 
     def visit(value: Any) -> Any:
@@ -193,7 +193,7 @@ def _rebuilt(value: Any, visit: Build) -> Any:
         pairs = {visit(key): visit(item) for key, item in dict.items(value)}
         factory = getattr(value, "default_factory", None)
         return kind(pairs) if kind is not defaultdict else defaultdict(factory if factory in PLAIN else None, pairs)
-    if not isinstance(value, Recorded):
+    if not isinstance(value, Placeholder):
         raise Forbidden(f"it holds a {kind.__name__} instead of data")
     made = value.make(visit)
     value.args, value.state = (), None  # lets go of the bytes

@@ -63,7 +63,7 @@ def read_torch(path: Path) -> Any:
             ) as archive:  # torch writes its members as they are, so they cannot hold more than the file
                 if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
                     raise ValueError("its members are larger than the file")
-        names: list[Any] = [(note, name) for name, note in unpickle.NUMPY.items()]
+        names: list[Any] = [(kind, name) for name, kind in unpickle.NUMPY.items()]
         with torch.serialization.safe_globals(names), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's, about old formats
             return placeholders.build(torch.load(path, map_location="cpu", weights_only=True))

@@ -1,8 +1,8 @@
 """Read pickles without running anything they ask for.
 
 A pickle is a program: it names functions and has them called. Here a name must be on the literal list below, and stands not
-for the function but for a `Recorded` note of the call. When the file is read, arrays, matrices and tensors are made from the
-notes by public constructors that check their input. So nothing of the file's choosing runs, no object is in a state that its
+for the function but for a `Placeholder` of the call. When the file is read, arrays, matrices and tensors are made in place of
+them by public constructors that check their input. So nothing of the file's choosing runs, no object is in a state that its
 constructor would refuse, and no memory is taken beyond what the file holds.
 """
 
@@ -15,13 +15,13 @@ from collections import OrderedDict, defaultdict
 from typing import Any, BinaryIO, ClassVar
 
 from geco.data.safe import placeholders
-from geco.data.safe.placeholders import Forbidden, Recorded
+from geco.data.safe.placeholders import Forbidden, Placeholder
 
 __all__ = ["NUMPY", "load"]
 
 # NumPy's names, of version 1 and 2; they also occur in files written by torch.
-NUMPY: dict[str, type[Recorded]] = {
-    "numpy.ndarray": Recorded,  # an argument of _reconstruct, never made
+NUMPY: dict[str, type[Placeholder]] = {
+    "numpy.ndarray": Placeholder,  # an argument of _reconstruct, never made
     "numpy.dtype": placeholders.DType,
     "numpy.core.multiarray._reconstruct": placeholders.Array,
     "numpy._core.multiarray._reconstruct": placeholders.Array,
@@ -64,7 +64,7 @@ class _Unpickler(pickle._Unpickler):
 
     def load_build(self) -> None:
         state = self.stack.pop()  # type: ignore[attr-defined]
-        if not isinstance(self.stack[-1], Recorded):  # type: ignore[attr-defined]
+        if not isinstance(self.stack[-1], Placeholder):  # type: ignore[attr-defined]
             raise Forbidden("it sets the state of something that has none")
         self.stack[-1].__setstate__(state)  # type: ignore[attr-defined]
 
@@ -92,7 +92,7 @@ def load(file: BinaryIO) -> Any:
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "TypedStorage is deprecated")
-        notes = _Unpickler(file, encoding="latin1").load()
+        found = _Unpickler(file, encoding="latin1").load()
         if file.read(1):
             raise ValueError("it goes on after its end")
-        return placeholders.build(notes)
+        return placeholders.build(found)
