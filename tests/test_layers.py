@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -50,6 +51,12 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in FILES}
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return a file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def package_of(module: str) -> str:
     """Return the package of the table that a module is in, or nothing."""
     parts = module.split(".")[1:]
@@ -61,14 +68,14 @@ def statements(tree: ast.AST, types: bool) -> Iterator[ast.AST]:
     """Yield everything in a module; without ``types``, what only type checkers see is left out."""
     for node in ast.iter_child_nodes(tree):
         yield node
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not types and isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node = ast.Module(node.orelse, [])
         yield from statements(node, types)
 
 
 def imports(path: Path, types: bool = True) -> Iterator[tuple[int, str]]:
     """Yield line and name of every module of the package that a file imports, wherever in it."""
-    for node in statements(ast.parse(path.read_text(encoding="utf-8")), types):
+    for node in statements(tree_of(path), types):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -108,7 +115,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_no_pickle_is_read() -> None:
     for path in FILES:
         careful = path.is_relative_to(SOURCE / "data" / "safe")  # the only files that may meet a pickle, and never run one
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert careful or not imported & {"pickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}, path
