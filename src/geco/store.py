@@ -1,7 +1,8 @@
-"""Arrays and facts as a folder on disk: ``data.safetensors`` and ``manifest.json`` with its size and sha256.
+"""Files that are whole or not there, and arrays and facts as a folder: ``data.safetensors`` and ``manifest.json``.
 
-A folder is written beside its place and moved there by one rename after everything in it is on disk, so it is whole or not
-there; reading checks the sum, so it is sound or refused. Prepared data, imported data and checkpoints are such folders.
+Both are written beside their place and moved there by one rename after everything in them is on disk. The manifest has size
+and sha256 of the data; reading checks them, so a folder is sound or refused. Prepared data, imported data and checkpoints are
+such folders.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from torch import Tensor
 
 from geco.errors import ResourceError
 
-__all__ = ["Entry", "has_entry", "read_entry", "sha256", "sweep", "write_entry"]
+__all__ = ["Entry", "has_entry", "read_entry", "sha256", "sweep", "write_entry", "write_file"]
 
 OLD = ".old.part"  # ends the name of an entry while another takes its place
 
@@ -65,6 +66,26 @@ def write_entry(path: Path, entry: Entry) -> None:
             _flush(path.parent)
     finally:
         sweep(path)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a ResourceError.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+        >>> write_file(path, b"0.5")
+        >>> path.read_bytes()
+        b'0.5'
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _disk_errors(path, len(data)):
+            part.write_bytes(data)
+            _flush(part)
+            os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_entry(path: Path) -> Entry:

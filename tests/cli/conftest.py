@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from geco.cli.main import main
-from geco.data import loading
+from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
-from geco.data.synthetic import erdos_renyi
+from geco.data.embedded.synthetic import erdos_renyi
 
 Run = Callable[..., str]
 
@@ -28,7 +28,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> GraphDataset:
     """Whatever is loaded is this."""
     random = erdos_renyi(50, degree=3, graphs=4, features=6, classes=2)
     dataset = replace(random, info=replace(random.info, name="digits"))
-    monkeypatch.setattr(loading, "load", lambda *_, **__: dataset)
+    monkeypatch.setattr(load_dataset, "load", lambda *_, **__: dataset)
     return dataset
 
 

@@ -10,7 +10,7 @@ import pytest
 from geco.cli import describe
 from geco.cli.info import histogram
 from geco.cli.main import main
-from geco.data import loading
+from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
 from tests.cli.conftest import Run
 
@@ -72,7 +72,7 @@ def test_page_stands_alone(run: Run, drawn: GraphDataset, tmp_path: Path) -> Non
 def test_page_is_refused_before_the_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loading, "load", lambda *_, **__: pytest.fail("loaded"))
+    monkeypatch.setattr(load_dataset, "load", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(SystemExit) as end:
         main(["data", "info", "cora", "--html", str(tmp_path / "absent" / "page.html")])
     assert end.value.code == 2

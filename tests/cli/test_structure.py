@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.data.orders import StructureOrder
+from geco.data.encodings.structure_order import StructureOrder
 
 Run = Callable[..., str]
 ONE = ("--train.epochs", "1", "--model.hidden", "8", "--train.threads", "1", "--model.permutation", "structure")

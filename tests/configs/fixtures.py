@@ -5,16 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-import torch
 
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
 from geco.data.registry import find
 from geco.data.sources import pcqm4mv2
 from geco.data.sources.ogb_code2 import CATEGORIES
-from tests.data.sources import test_lrgb, test_ogb_node, test_pcqm4mv2, test_reddit, test_saint
-from tests.data.sources.comparison import write_ogb
+from tests.data.sources.layouts import (
+    ARXIV_NODES,
+    LRGB,
+    REDDIT_NODES,
+    SAINT_NODES,
+    write_arxiv,
+    write_lrgb,
+    write_ogb,
+    write_pcqm4mv2,
+    write_reddit,
+    write_saint,
+    write_table,
+)
 
 GRAPHS = 16
 PARTS = {"train": list(range(8)), "valid": [8, 9, 10, 11], "test": [12, 13, 14, 15]}
@@ -22,15 +31,13 @@ PARTS = {"train": list(range(8)), "valid": [8, 9, 10, 11], "test": [12, 13, 14, 
 
 def write(name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Write a data set; ``patch`` stays in force while it is read."""
-    if name in test_lrgb.NAMES:
-        for part, count in (("train", 8), ("val", 4), ("test", 4)):
-            patch.setitem(test_lrgb.COUNTS, part, count)
-        test_lrgb._write(folder, name)
+    if name in LRGB:
+        write_lrgb(folder, name, counts={"train": 8, "val": 4, "test": 4})
     elif find(name).level == "node":
         _node_graph(name, folder)
     elif name == "pcqm4mv2":
         patch.setattr(pcqm4mv2, "VALID", 3)  # molecules for validation in place of 150,000
-        _pcqm4mv2(folder)
+        write_pcqm4mv2(folder)
     else:
         {"ogbg-ppa": _proteins, "ogbg-code2": _trees}.get(name, _molecules)(name, folder)
 
@@ -38,20 +45,13 @@ def write(name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
 def _node_graph(name: str, folder: Path) -> None:
     columns, rng = find(name).sizes.features, np.random.default_rng(0)
     if name == "ogbn-arxiv":
-        test_ogb_node.write(folder)
-        test_ogb_node.table(folder / "raw" / "node-feat.csv.gz", rng.standard_normal((test_ogb_node.NODES, columns)), "%.9g")
+        write_arxiv(folder)
+        write_table(folder / "raw" / "node-feat.csv.gz", rng.standard_normal((ARXIV_NODES, columns)), "%.9g")
     elif name == "reddit":
-        test_reddit.write(folder, feature=rng.standard_normal((test_reddit.NODES, columns)))
+        write_reddit(folder, feature=rng.standard_normal((REDDIT_NODES, columns)))
     else:
-        test_saint.write(folder, labels=100 if name == "yelp" else 0)
-        np.save(folder / "feats.npy", rng.standard_normal((test_saint.NODES, columns)))
-
-
-def _pcqm4mv2(folder: Path) -> None:
-    (folder / "raw").mkdir(parents=True)
-    table = pd.DataFrame({"idx": range(12), "smiles": test_pcqm4mv2.SMILES, "homolumogap": test_pcqm4mv2.GAPS})
-    table.to_csv(folder / "raw" / "data.csv.gz", index=False)
-    torch.save(test_pcqm4mv2.SPLIT, folder / "split_dict.pt")
+        write_saint(folder, labels=100 if name == "yelp" else 0)
+        np.save(folder / "feats.npy", rng.standard_normal((SAINT_NODES, columns)))
 
 
 def _rings(nodes: int) -> dict[str, np.ndarray]:

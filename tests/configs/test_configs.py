@@ -16,10 +16,10 @@ from geco.cli.train import defaults
 from geco.configs import shipped
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
+from geco.data.embedded.python_ast import python_ast
 from geco.data.encodings import encode
-from geco.data.encodings.names import parse
-from geco.data.loading import load
-from geco.data.python_ast import python_ast
+from geco.data.encodings.registry import parse
+from geco.data.load_dataset import load
 from geco.data.registry import find
 from geco.errors import GecoError
 from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, of_the_paper

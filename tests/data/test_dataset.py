@@ -9,43 +9,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
-from geco.data.assemble import check, collect, compact, with_splits
-from geco.data.dataset import GraphDataset, Info, Split
+from geco.data.collate import collect
+from geco.data.dataset import Info, Split
 from geco.errors import DataError
+from tests.data.graphs import GRAPH, make_graph, same, small
 
-GRAPH = Info("some", "graph", "values", 2, "mae")
 NAMES = ("x", "edge_index", "edge_attr", "y", "edge_label_index", "edge_label", "weight")
 
 
-def make_graph(nodes: int, seed: int) -> Data:
-    """Return a graph with repeats and self loops, of every kind of column and a wide range of integers."""
-    generator = torch.Generator().manual_seed(seed)
-    edges, links = torch.randint(min(nodes, 1), 3 * nodes + 1, (2,), generator=generator).tolist()
-
-    def whole(high: int, *shape: int) -> Tensor:
-        return torch.randint(-high if high > 300 else 0, max(1, high), shape, generator=generator)
-
-    return Data(
-        x=whole(100_000, nodes, 3),
-        weight=torch.randn(nodes, generator=generator),
-        edge_index=whole(nodes, 2, edges),
-        edge_attr=whole(200, edges, 2),
-        y=torch.randn(1, 2, generator=generator),
-        edge_label_index=whole(nodes, 2, links),
-        edge_label=whole(2, links),
-        num_nodes=nodes,
-    )
-
-
 sizes = st.lists(st.integers(0, 7), min_size=1, max_size=6).map(lambda sizes: [*sizes, 2])
-
-
-def same(found: Tensor, wanted: Tensor) -> bool:
-    return found.dtype == wanted.dtype and torch.equal(found, wanted)
 
 
 @given(sizes, st.integers(0, 1000))
@@ -101,10 +76,6 @@ def test_batch_survives_another_process() -> None:
     assert torch.equal(again.edge_index, batch.edge_index)
 
 
-def small() -> GraphDataset:
-    return collect(GRAPH, [make_graph(4, i) for i in range(5)], [Split(*torch.tensor([0, 1, 2, 3, 4]).split([3, 1, 1]))])
-
-
 @pytest.mark.parametrize("key", sorted(small().arrays))
 def test_fingerprint_changes_with_every_array(key: str) -> None:
     dataset = small()
@@ -146,54 +117,6 @@ def test_info_goes_through_json() -> None:
     assert Info.from_json(json.loads(json.dumps(info.to_json()))) == info
 
 
-def change(key: str, value: Tensor) -> GraphDataset:
-    dataset = small()
-    return replace(dataset, arrays={**dataset.arrays, key: value})
-
-
-def test_check_refuses_unsound_data() -> None:
-    good = small()
-    assert check(good) is good
-    ends = good.arrays["edge/edge_index"]
-    for bad in (ends.short() - 5, ends + 4):  # node 4 of a graph of 4, below 0
-        with pytest.raises(DataError, match=r"edge_index has .* nodes outside their graph"):
-            check(change("edge/edge_index", bad))
-    with pytest.raises(DataError, match="node/x has 19 rows, its graphs have 20"):
-        check(change("node/x", good.arrays["node/x"][:-1]))
-    with pytest.raises(DataError, match=r"edge/edge_index has .* rows"):
-        check(change("edge/edge_index", ends[:, 1:]))
-    with pytest.raises(DataError, match="graph/y has 4 rows, its graphs have 5"):
-        check(change("graph/y", good.arrays["graph/y"][:-1]))
-    with pytest.raises(DataError, match="level 'nodes' or target"):
-        check(replace(good, info=replace(GRAPH, level="nodes")))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("train", "valid", "test", "message"),
-    [
-        ([0, 1], [1], [2], "split 1 has graphs in more than one part"),
-        ([0, 0], [1], [2], "split 1 has graphs in more than one part, or twice"),
-        ([0, 1], [2], [5], "split 1 names graphs outside 0 to 4"),
-        ([-1, 1], [2], [3], "split 1 names graphs outside 0 to 4"),
-    ],
-)
-def test_check_refuses_bad_splits(train: list[int], valid: list[int], test: list[int], message: str) -> None:
-    good = small().split()
-    bad = Split(torch.tensor(train), torch.tensor(valid), torch.tensor(test))
-    with pytest.raises(DataError, match=message):
-        check(with_splits(small(), [good, bad]))
-
-
-def test_splits_come_back_as_given() -> None:
-    splits = [Split(*torch.randperm(5).split([2, 2, 1])) for _ in range(12)]
-    dataset = with_splits(small(), splits)
-    assert dataset.num_splits == 12
-    for number, split in enumerate(splits):
-        assert all(same(getattr(dataset.split(number), part), getattr(split, part)) for part in ("train", "valid", "test"))
-    with pytest.raises(DataError, match="some has splits 0 to 11, split 12 was asked for"):
-        dataset.split(12)
-
-
 def test_split_of_one_graph_is_over_nodes() -> None:
     info = Info("one", "node", "class", 2, "accuracy")
     graph = {"x": torch.ones(9, 1), "edge_index": torch.empty(2, 0, dtype=torch.int64), "y": torch.zeros(9)}
@@ -201,32 +124,6 @@ def test_split_of_one_graph_is_over_nodes() -> None:
     assert collect(info, [graph], [split]).split().test.tolist() == [7, 8]
     with pytest.raises(DataError, match="names nodes outside 0 to 8"):
         collect(info, [graph], [replace(split, test=torch.tensor([9]))])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "dtype"),
-    [
-        (0, 255, torch.uint8),
-        (0, 256, torch.int16),
-        (-1, 5, torch.int16),
-        (-32768, 32767, torch.int16),
-        (0, 32768, torch.int32),
-        (-32769, 0, torch.int32),
-        (0, 2**31, torch.int64),
-    ],
-)
-def test_integers_rest_in_the_smallest_type(low: int, high: int, dtype: torch.dtype) -> None:
-    found = compact(torch.tensor([low, high]))
-    assert found.dtype == dtype
-    assert found.tolist() == [low, high]
-
-
-def test_other_types_rest_as_they_are() -> None:
-    assert compact(torch.ones(2, dtype=torch.float64)).dtype == torch.float32
-    assert compact(torch.ones(2, dtype=torch.float16)).dtype == torch.float16
-    assert compact(torch.ones(2, dtype=torch.bool)).dtype == torch.bool
-    assert compact(torch.empty(0, dtype=torch.int64)).numel() == 0
-    assert small().arrays["edge/edge_index"].dtype == torch.uint8
 
 
 def test_links_may_be_none() -> None:
@@ -249,18 +146,6 @@ def test_data_sets_and_splits_can_be_compared() -> None:
     assert {small(): 1}
 
 
-def test_graph_of_unknown_size_is_refused() -> None:
-    with pytest.raises(DataError, match="num_nodes"):
-        collect(GRAPH, [{"edge_index": torch.tensor([[0], [0]]), "y": torch.zeros(1, 2)}])
-
-
 def test_attach_to_an_unknown_level_is_refused() -> None:
     with pytest.raises(DataError, match="nodes/x"):
         small().attach("nodes/x", torch.zeros(20, 1))
-
-
-def test_check_refuses_labels_out_of_range() -> None:
-    info = Info("one", "node", "class", 2, "accuracy")
-    graph = {"x": torch.ones(3, 1), "edge_index": torch.empty(2, 0, dtype=torch.int64), "y": torch.tensor([0, 2, 1])}
-    with pytest.raises(DataError, match="class"):
-        collect(info, [graph])

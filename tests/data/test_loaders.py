@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from geco.data.assemble import collect
+from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
+from geco.data.embedded.synthetic import erdos_renyi
 from geco.data.loaders import FullGraphLoader, GraphLoader
-from geco.data.synthetic import erdos_renyi
 from geco.errors import DataError, GecoError
 
 
@@ -175,7 +175,7 @@ def test_dead_worker_is_reported() -> None:
     program = """
 import os, signal, time
 from geco.data.loaders import GraphLoader
-from geco.data.synthetic import erdos_renyi
+from geco.data.embedded.synthetic import erdos_renyi
 loader = GraphLoader(erdos_renyi(5, degree=2, graphs=100), range(100), 1, workers=2)
 for number, batch in enumerate(loader.epoch(0)):
     if number == 0:
@@ -191,7 +191,7 @@ for number, batch in enumerate(loader.epoch(0)):
 def test_workers_end_with_a_killed_program() -> None:
     program = """
 from geco.data.loaders import GraphLoader
-from geco.data.synthetic import erdos_renyi
+from geco.data.embedded.synthetic import erdos_renyi
 loader = GraphLoader(erdos_renyi(5, degree=2, graphs=100), range(100), 1, workers=2)
 for batch in loader.epoch(0):
     print(*(worker.pid for worker in loader._loader._iterator._workers), flush=True)

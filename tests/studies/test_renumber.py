@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from geco.data.synthetic import ring_copy
+from geco.data.embedded.synthetic import ring_copy
 from geco.studies import renumber
 from geco.studies.renumber import renumbered
 from geco.train.build import prepared

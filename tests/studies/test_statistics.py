@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.data.synthetic import erdos_renyi
+from geco.data.embedded.synthetic import erdos_renyi
 from geco.studies import statistics
 from geco.studies.statistics import WAYS, Compared, main
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig

@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from geco.cli.main import main
-from geco.data import loading
+from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
-from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.data.embedded.synthetic import erdos_renyi, ring_copy
 from geco.store import read_entry
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 
@@ -73,7 +73,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, st
 def use(monkeypatch: pytest.MonkeyPatch, dataset: GraphDataset) -> None:
     """Make a data set the one that every name loads, here and in children."""
     named = replace(dataset, info=replace(dataset.info, name="digits"))
-    monkeypatch.setattr(loading, "load", lambda *_, **__: named)
+    monkeypatch.setattr(load_dataset, "load", lambda *_, **__: named)
 
 
 def in_child(work: Callable[[], object]) -> int:

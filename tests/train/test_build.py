@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from geco.data.dataset import GraphDataset
+from geco.data.embedded.synthetic import erdos_renyi, ring_copy
 from geco.data.encodings import encode
-from geco.data.encodings.names import parse
-from geco.data.synthetic import erdos_renyi, ring_copy
+from geco.data.encodings.registry import parse
 from geco.errors import GecoError
 from geco.nn import ImplicitFilter, PaperFilter
-from geco.train.build import build, chosen
+from geco.train.build import build, chosen, seed_of
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
 from geco.train.engine import Trainer
 from geco.train.optim import make_optimizer
@@ -129,3 +129,7 @@ def test_the_filter_of_before_is_within_reach() -> None:
 def test_a_gain_that_would_be_ignored_is_refused(filter: Any, gain: Any) -> None:
     with pytest.raises(GecoError, match=f"--model.filter-gain {gain} is for --model.filter paper"):
         ModelConfig(filter=filter, filter_gain=gain)
+
+
+def test_seeds_depend_on_every_number() -> None:
+    assert len({seed_of(a, b, c) for a in range(4) for b in range(4) for c in range(4)}) == 64

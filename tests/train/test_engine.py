@@ -16,10 +16,8 @@ from geco.nn.baselines import BASELINES
 from geco.nn.functional import compact
 from geco.nn.model import GECO
 from geco.store import read_entry
-from geco.train.build import seed_of
 from geco.train.config import ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
-from geco.train.optim import rate
 from tests.train.runs import MANY, ONE, SMALL, assert_same, damage, left_by
 
 
@@ -191,17 +189,6 @@ def test_every_network_trains(name: str, one: GraphDataset, many: GraphDataset) 
     for dataset in (one, many):
         config = replace(SMALL, model=ModelConfig(name=name, hidden=8, heads=2), train=TrainConfig(epochs=3))  # type: ignore[arg-type]
         assert 0 <= Trainer(config, dataset).fit()["test"] <= 1
-
-
-def test_schedule() -> None:
-    config = OptimConfig(schedule="plateau", plateau_patience=2, warmup=0)
-    assert [rate(config, 9, 99, waits) for waits in ([], [0, 1], [0, 1, 2], [1, 2, 3, 4])] == [1.0, 1.0, 0.5, 0.25]
-    linear = OptimConfig(schedule="linear", warmup=0)
-    assert [rate(linear, e, 10) for e in (0, 5, 10)] == [1.0, 0.5, 0.0]
-
-
-def test_seeds_depend_on_every_number() -> None:
-    assert len({seed_of(a, b, c) for a in range(4) for b in range(4) for c in range(4)}) == 64
 
 
 @pytest.mark.parametrize("drop", [0.0, 0.5])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.data.synthetic import ring_copy
+from geco.data.embedded.synthetic import ring_copy
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from geco.data.assemble import collect
+from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.errors import GecoError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig

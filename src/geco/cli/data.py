@@ -12,21 +12,12 @@ from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table
-from geco.data.places import cache_folder, entries, imported, is_imported, raw_files
-from geco.data.registry import DATASETS, Spec, find
+from geco.data.paths import cache_folder, entries, imported, is_imported, raw_files
+from geco.data.registry import DATASETS, EMBEDDED, Embedded, Spec, find
 from geco.errors import GecoError
 
 __all__ = ["check_name", "list_datasets", "prepare"]
 
-# Data sets that need no files: task and score. Their sizes depend on the versions of scikit-learn and Python.
-EMBEDDED = {
-    "digits": ("node class", "accuracy ↑"),
-    "ring-copy": ("node class", "accuracy ↑"),
-    "tree-copy": ("node class", "accuracy ↑"),
-    "echo": ("node class", "accuracy ↑"),
-    "echo-64": ("node class", "accuracy ↑"),
-    "python-ast": ("graph tokens", "token-f1 ↑"),
-}
 HEADING = ["name", "task", "metric", "graphs", "nodes", "edges", "paper", "here", "licence", "title"]
 TEXTS = (1, 2, 7, 8, 9)  # columns to align left
 LEGEND = """
@@ -34,8 +25,8 @@ nodes, edges  published means per graph
 paper         GECO's score in the paper; ↑ higher is better, ↓ lower
 here          raw: files on disk; cached: read before; embedded: needs no files;
               imported: yours; -: not on this machine
-synthetic     in Python: geco.data.echo (echo);
-              geco.data.synthetic (erdos_renyi, ring_copy, tree_copy)"""
+synthetic     in Python: geco.data.embedded.echo (echo);
+              geco.data.embedded.synthetic (erdos_renyi, ring_copy, tree_copy)"""
 DROPPED = ("title", "licence", "graphs", "edges")  # first to go on a narrow terminal
 
 
@@ -48,7 +39,7 @@ def list_datasets(data_dir: Folder = None, cache_dir: Folder = None) -> None:
     """
     use_cache(cache_dir)
     rows = [HEADING, *(_row(spec, data_dir) for spec in DATASETS.values())]
-    rows += [[name, *about, "", "", "", "", _here(name, "embedded"), "", ""] for name, about in EMBEDDED.items()]
+    rows += [[spec.name, *_task(spec), "", "", "", "", _here(spec.name, "embedded"), "", ""] for spec in EMBEDDED.values()]
     rows += [
         [name, f"{info['level']} {info['target']}", str(info["metric"]), "", "", "", "", "imported", "", ""]
         for name, info in imported().items()
@@ -84,8 +75,8 @@ def prepare(
     for name in names:
         check_name(name)
     from geco.data.encodings import encode
-    from geco.data.encodings.names import parse
-    from geco.data.loading import load
+    from geco.data.encodings.registry import parse
+    from geco.data.load_dataset import load
 
     chosen = [parse(text) for text in encodings]
     for name in names:
@@ -116,13 +107,15 @@ def _made(name: str) -> dict[Path, int]:
 
 
 def _row(spec: Spec, data_dir: Path | None) -> list[str]:
-    arrow = "↑" if spec.better == "higher" else "↓"
     score = "" if spec.paper is None else f"{spec.paper:.4f}"
     found = "raw" if raw_files(spec, data_dir) else "-"
     size = [f"{spec.sizes.graphs:,}", f"{spec.sizes.nodes:,}", f"{spec.sizes.edges:,}"]
     licence = spec.licence.partition(";")[0].partition(" (")[0]
-    task = [f"{spec.level} {spec.target}", f"{spec.metric} {arrow}"]
-    return [spec.name, *task, *size, score, _here(spec.name, found), licence, spec.title]
+    return [spec.name, *_task(spec), *size, score, _here(spec.name, found), licence, spec.title]
+
+
+def _task(spec: Spec | Embedded) -> list[str]:
+    return [f"{spec.level} {spec.target}", f"{spec.metric} {'↑' if spec.better == 'higher' else '↓'}"]
 
 
 def _here(name: str, otherwise: str) -> str:

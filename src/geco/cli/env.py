@@ -17,7 +17,7 @@ Count = Annotated[int, arg(metavar="R", help_behavior_hint="")]
 
 def env() -> None:
     """Print the versions and the machine that results depend on, for a report of a problem."""
-    from geco.data.places import cache_folder
+    from geco.data.paths import cache_folder
     from geco.machine import environment
     from geco.train.memory import available
 

@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import say
-from geco.data.own import OwnOptions, read_own, store
+from geco.data.user.schema import OwnOptions
 from geco.errors import GecoError
 
 __all__ = ["import_files"]
@@ -33,6 +33,8 @@ def import_files(
         dry_run: only show how the files were understood.
     """
     from geco.cli.main import COMMANDS
+    from geco.data.user.read import read_own
+    from geco.data.user.stored import store
 
     use_cache(cache_dir)
     if name is None and not dry_run:

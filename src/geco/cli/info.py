@@ -43,7 +43,7 @@ def info(
     if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
         raise GecoError(f"cannot write {html}: it is a folder, or its folder does not exist")
     from geco.cli.describe import describe
-    from geco.data.loading import load
+    from geco.data.load_dataset import load
     from geco.data.statistics import bins, statistics
 
     dataset = load(name, data_dir, offline=offline)

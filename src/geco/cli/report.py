@@ -25,8 +25,8 @@ def report(
         runs: folders of `geco train`.
         output: page to write (.html, one file, nothing fetched), or the same as a record (.json).
     """
-    from geco.nn.pretrained import write_whole
     from geco.report.runs import find, record, runs_page
+    from geco.store import write_file
 
     if output.suffix not in (".html", ".json"):
         raise GecoError(f"-o must end in .html or .json, got {output}")
@@ -35,5 +35,5 @@ def report(
     records = {str(run): [record(folder) for folder in find(run)] for run in runs}
     footer = f"geco report {' '.join(map(str, runs))} -o {output}"
     text = runs_page(records, footer) if output.suffix == ".html" else json.dumps(records, indent=1) + "\n"
-    write_whole(output, text.encode())
+    write_file(output, text.encode())
     say(f"{len(records)} runs in {output}")

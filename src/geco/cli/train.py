@@ -98,7 +98,7 @@ def train(options: TrainOptions) -> None:
 
 
 def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]) -> dict[str, Any]:
-    from geco.data.own import stored_schema
+    from geco.data.user.stored import stored_schema
     from geco.train.engine import Trainer
 
     meter = Meter(f"seed {config.seed}", config.train.epochs)
@@ -114,7 +114,7 @@ def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stop
 
 
 def _dry_run(config: Config, dataset: GraphDataset) -> None:
-    from geco.train.estimate import estimate
+    from geco.train.dry_run import estimate
 
     for line in estimate(config, dataset):
         print(line)

@@ -17,7 +17,7 @@ from geco.errors import GecoError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from geco.train.results import Run
+    from geco.train.trained_run import Run
 
 __all__ = ["evaluate", "explain", "predict"]
 
@@ -36,8 +36,8 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     use_cache(cache_dir)
     from geco.train.batches import serve
     from geco.train.build import device_of, prepared
-    from geco.train.results import load_run
     from geco.train.tasks import score
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     device = device_of(loaded.config)
@@ -60,16 +60,16 @@ def predict(
         data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
         output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
     """
-    from geco.data.own import ids, read_own
-    from geco.nn.pretrained import write_whole
-    from geco.train.results import load_run
+    from geco.data.user.read import ids, read_own
+    from geco.store import write_file
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     schema = loaded.reading(data)
     dataset, _ = read_own(data, schema=schema)
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(_rows(loaded, ids(data, schema), loaded.predict(dataset)))
-    write_whole(output, table.getvalue().encode())
+    write_file(output, table.getvalue().encode())
     say(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
 
 
@@ -111,7 +111,7 @@ def explain(
     from geco.nn.model import GECO
     from geco.train.batches import as_trained
     from geco.train.build import prepared
-    from geco.train.results import load_run
+    from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     body = loaded.network.body

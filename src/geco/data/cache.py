@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock
 
 from geco.console import say
-from geco.data.places import cache_folder
+from geco.data.paths import cache_folder
 from geco.errors import ResourceError
 from geco.store import Entry, read_entry, sweep, write_entry
 

@@ -87,7 +87,7 @@ class GraphDataset(Dataset[Data]):
             ``(B + 1,)`` say where each graph starts; ``split/0/train`` and so on hold the splits.
 
     Example:
-        >>> from geco.data.synthetic import erdos_renyi
+        >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> dataset = erdos_renyi(10, degree=2, graphs=3)
         >>> len(dataset), dataset[1].num_nodes, dataset.batch([0, 2]).num_graphs
         (3, 10, 2)

@@ -41,7 +41,7 @@ class GraphLoader:
         workers: processes that make batches ahead of time, kept from epoch to epoch; 0 makes them here. Batches are the same.
 
     Example:
-        >>> from geco.data.synthetic import erdos_renyi
+        >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> loader = GraphLoader(erdos_renyi(5, degree=2, graphs=10), range(10), batch_size=4)
         >>> [batch.num_graphs for batch in loader.epoch(0)]
         [4, 4, 2]
@@ -142,7 +142,7 @@ class FullGraphLoader:
         split: number of the split.
 
     Example:
-        >>> from geco.data.synthetic import erdos_renyi
+        >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> [int(graph.train_mask.sum()) for graph in FullGraphLoader(erdos_renyi(10, degree=2)).epoch(0)]
         [6]
     """

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from geco.data.dataset import GraphDataset
-from geco.data.targets import Column, count_targets
+from geco.data.target_counts import TargetCount, count_targets
 
 __all__ = ["Statistics", "bins", "statistics"]
 
@@ -62,7 +62,7 @@ class Statistics:
     degrees: Numbers = field(repr=False)
     features: int
     edge_features: int
-    targets: tuple[Column, ...]
+    targets: tuple[TargetCount, ...]
     missing: int
     splits: tuple[tuple[int, int, int], ...]
 
@@ -77,7 +77,7 @@ def statistics(dataset: GraphDataset) -> Statistics:
 
     Example:
         >>> import torch
-        >>> from geco.data.assemble import collect
+        >>> from geco.data.collate import collect
         >>> from geco.data.dataset import Info
         >>> path = {"edge_index": torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), "num_nodes": 4, "y": torch.tensor([0, 1, 1, 0])}
         >>> found = statistics(collect(Info("path", "node", "class", 2, "accuracy"), [path]))

@@ -13,7 +13,7 @@ from geco.errors import GecoError
 from geco.report.curves import curves
 from geco.report.page import facts, page, table
 from geco.train.metrics import METRICS
-from geco.train.results import load_run
+from geco.train.trained_run import load_run
 
 __all__ = ["find", "record", "runs_page"]
 

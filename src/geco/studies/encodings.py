@@ -22,7 +22,7 @@ from geco.console import print_table, progress
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import LaplacianEigenvectors, encode
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.studies.measure import write_json
 
 

@@ -22,8 +22,8 @@ from geco.nn.network import Network
 from geco.studies.measure import write_json
 from geco.train.batches import outputs_of
 from geco.train.build import prepared
-from geco.train.results import Run, load_run
 from geco.train.tasks import score
+from geco.train.trained_run import Run, load_run
 
 __all__ = ["main", "scores"]
 

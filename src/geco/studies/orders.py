@@ -24,8 +24,8 @@ from geco.console import print_table, progress
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
-from geco.data.loading import load
-from geco.data.orders import StructureOrder, structure_order
+from geco.data.encodings.structure_order import StructureOrder, structure_order
+from geco.data.load_dataset import load
 from geco.nn.clusters import clustered, coordinate, matrix
 from geco.nn.refine import Array, Links, links, refine
 from geco.nn.structure import components, depth_first, lists

@@ -14,16 +14,16 @@ import torch
 
 from geco.configs import shipped
 from geco.console import print_table
-from geco.data.assemble import collect
+from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Split
-from geco.data.encodings.names import parse
+from geco.data.encodings.registry import parse
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
 from geco.data.registry import find
+from geco.data.registry.lrgb import LRGB
+from geco.data.registry.nodes_large import LARGE
+from geco.data.registry.ogb import OGB
+from geco.data.registry.spec import Spec
 from geco.data.sources.ogb_code2 import CATEGORIES, WORDS
-from geco.data.spec import Spec
-from geco.data.specs_lrgb import LRGB
-from geco.data.specs_nodes import LARGE
-from geco.data.specs_ogb import OGB
 from geco.train.build import build
 from geco.train.config import Config, read_toml
 

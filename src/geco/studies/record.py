@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from geco.nn.pretrained import write_whole
+from geco.store import write_file
 
 __all__ = ["Record"]
 
@@ -40,4 +40,4 @@ class Record:
         """Add to what is known, and write it."""
         self.known = {**self.rules, **self.known, **values}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path, (json.dumps(self.known, indent=2) + "\n").encode())
+        write_file(self.path, (json.dumps(self.known, indent=2) + "\n").encode())

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import torch
 
-from geco.data import loading
+from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import GraphLoader
 from geco.errors import DataError
 from geco.studies.measure import write_json
 from geco.train.batches import outputs_of
 from geco.train.build import encoded
-from geco.train.results import Run, load_run
 from geco.train.tasks import score
+from geco.train.trained_run import Run, load_run
 
 __all__ = ["main", "renumbered"]
 
@@ -30,7 +30,7 @@ def renumbered(dataset: GraphDataset, seed: int = 0) -> GraphDataset:
     """Return the same graphs with the nodes of each numbered at random.
 
     Example:
-        >>> from geco.data.synthetic import ring_copy
+        >>> from geco.data.embedded.synthetic import ring_copy
         >>> rings = ring_copy(5, graphs=20)
         >>> again = renumbered(rings)
         >>> torch.equal(again.arrays["node/y"], rings.arrays["node/y"]), again[0].edge_index.shape == rings[0].edge_index.shape
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, help="write the results here")
     options = parser.parse_args(arguments)
     run = load_run(options.run)
-    dataset = loading.load(run.config.data.name, options.data_dir)
+    dataset = load_dataset.load(run.config.data.name, options.data_dir)
     scores = {"as they are": part_score(run, dataset)}
     for seed in options.seeds:
         scores[f"renumbered, seed {seed}"] = part_score(run, renumbered(dataset, seed))

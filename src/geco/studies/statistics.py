@@ -21,13 +21,13 @@ import torch
 from geco.configs import shipped
 from geco.console import print_table
 from geco.data.dataset import GraphDataset
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.nn.network import Network
 from geco.studies.measure import write_json
+from geco.train.batch_norm import renew
 from geco.train.build import build, seed_of
 from geco.train.config import Config, from_table, read_toml
 from geco.train.engine import Trainer
-from geco.train.statistics import renew
 from geco.train.tasks import score
 
 __all__ = ["CASES", "WAYS", "main"]

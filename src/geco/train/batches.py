@@ -19,7 +19,7 @@ from geco.errors import GecoError
 from geco.nn.functional import compact
 from geco.nn.network import Network
 from geco.train.config import Config
-from geco.train.inputs import check_batches, check_inputs, column_names
+from geco.train.data_checks import check_batches, check_inputs, column_names
 from geco.train.tasks import Judged, judge
 
 __all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "outputs_of", "serve"]

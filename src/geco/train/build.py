@@ -12,12 +12,12 @@ import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from geco.data import loading
+from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
-from geco.data.encodings.names import parse
-from geco.data.orders import StructureOrder
+from geco.data.encodings.registry import parse
+from geco.data.encodings.structure_order import StructureOrder
 from geco.errors import GecoError
 from geco.nn.baselines import PLAIN
 from geco.nn.encoders import Features
@@ -51,7 +51,7 @@ def seed_of(*key: int) -> int:
 
 def prepared(config: Config, data_dir: str | Path | None = None, offline: bool = False) -> GraphDataset:
     """Return the data set of a configuration with its encodings, from the cache if they were made before."""
-    return encoded(loading.load(config.data.name, data_dir, offline=offline), config)
+    return encoded(load_dataset.load(config.data.name, data_dir, offline=offline), config)
 
 
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:

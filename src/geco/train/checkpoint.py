@@ -20,7 +20,7 @@ from geco.console import say
 from geco.errors import CheckpointError
 from geco.nn.filters.base import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
-from geco.train.finite import check_weights
+from geco.train.finite_checks import check_weights
 
 __all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
 

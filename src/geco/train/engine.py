@@ -20,16 +20,16 @@ from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, Interrupted, NumericalError
 from geco.nn.network import Network
 from geco.train import checkpoint
+from geco.train.batch_norm import renew
 from geco.train.batches import serve
 from geco.train.build import build, chosen, columns, device_of, seed_of
 from geco.train.checkpoint import State
 from geco.train.config import Config
-from geco.train.finite import blame, gradient_norm
+from geco.train.finite_checks import blame, gradient_norm
 from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
-from geco.train.runlog import RunFolder
-from geco.train.statistics import renew
+from geco.train.run_folder import RunFolder
 from geco.train.tasks import disagreement, loss, score
 
 __all__ = ["Group", "Trainer"]

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from geco.data.dataset import Info
 from geco.nn.links import LinkHead
 from geco.train.metrics import METRICS
-from geco.train.ranking import batched_reciprocal_ranks
+from geco.train.metrics.ranking import batched_reciprocal_ranks
 
 __all__ = ["Judged", "disagreement", "judge", "loss", "score"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csgraph
 
 Ends = NDArray[np.int64]
 
@@ -34,6 +35,17 @@ def dense_laplacian(ends: Ends, nodes: int, normalization: str) -> NDArray[np.fl
         return np.diag(degree) - matrix
     scale = np.where(degree > 0, 1 / np.sqrt(np.maximum(degree, 1e-9)), 0)
     return np.diag((degree > 0).astype(float)) - scale[:, None] * matrix * scale
+
+
+def hops(ends: Ends, nodes: int) -> NDArray[np.float64]:
+    """Edges between all nodes; where there is no path, the largest number plus 1."""
+    found = csgraph.floyd_warshall(dense(ends, nodes) > 0, directed=False, unweighted=True)
+    return np.where(np.isinf(found), found[np.isfinite(found)].max() + 1, found)
+
+
+def best_error(matrix: NDArray[np.float64], rank: int) -> float:
+    """Error of the best approximation of a rank."""
+    return float(np.linalg.norm(np.linalg.svd(matrix)[1][rank:]))
 
 
 def ring(nodes: int) -> Ends:

@@ -3,14 +3,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from geco.data.assemble import collect
 from geco.data.cache import Cache
+from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
-from geco.data.encodings import AdjacencySVD, Degree, LaplacianEigenvectors, RandomWalk, encode, estimate
+from geco.data.encodings import AdjacencySVD, Degree, LaplacianEigenvectors, RandomWalk, budget, encode
 from geco.errors import GecoError, ResourceError
 from tests.data.encodings.graphs import random_graph
 
@@ -64,38 +63,19 @@ def test_features_do_not_change_the_key_edges_do(tmp_path: Path, monkeypatch: py
         encode(dataset(29), [Degree()], Cache(tmp_path))
 
 
-def test_estimate_is_of_the_right_order(tmp_path: Path) -> None:
-    nodes, edges = np.arange(1, 201), 4 * np.arange(1, 201)
-    encoding = LaplacianEigenvectors(4)
-    seen = []
-
-    def graph(index: int) -> estimate.Graph:
-        seen.append(index)
-        return random_graph(index + 1, 4), index + 1, None
-
-    seconds = estimate.seconds_needed(encoding, nodes, edges, graph)
-    assert len(set(seen)) == estimate.SAMPLES
-    assert max(seen) > 150
-    assert 0.01 < seconds < 60
-
-
 def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(estimate, "LONG", 0.0)
+    monkeypatch.setattr(budget, "LONG", 0.0)
     encode(dataset(), [Degree()], Cache(tmp_path), workers=0)
     assert "some: degree: about 0 seconds and 0.0 GiB" in capsys.readouterr().err
-    monkeypatch.setattr(estimate, "LONG", 10.0)
+    monkeypatch.setattr(budget, "LONG", 10.0)
     encode(dataset(), [RandomWalk(2)], Cache(tmp_path), workers=0)
     assert not capsys.readouterr().err
 
 
 def test_too_little_memory_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "available_memory", lambda: 1e4)
+    monkeypatch.setattr(budget, "available_memory", lambda: 1e4)
     with pytest.raises(ResourceError, match="GiB"):
         encode(dataset(), [RandomWalk(3)], Cache(tmp_path))
-
-
-def test_available_memory_is_sane() -> None:
-    assert 2**24 < estimate.available_memory() < 2**50
 
 
 def test_same_name_twice_is_refused(tmp_path: Path) -> None:

@@ -5,26 +5,15 @@ import pytest
 import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
 
-from geco.data.encodings import AdjacencySVD, Relative, paths, relative, spectrum
-from geco.data.encodings.base import undirected
-from tests.data.encodings.graphs import Ends, dense, dense_laplacian, graphs, random_graph, ring, star_of_paths
+from geco.data.encodings import AdjacencySVD, Relative, relative, spectrum
+from tests.data.encodings.graphs import Ends, best_error, dense, dense_laplacian, graphs, hops, random_graph, ring
 
 
 def directed(ends: Ends, nodes: int) -> np.ndarray:
     found = np.zeros((nodes, nodes))
     np.add.at(found, (ends[0], ends[1]), 1)
     return found
-
-
-def hops(ends: Ends, nodes: int) -> np.ndarray:
-    found = csgraph.floyd_warshall(dense(ends, nodes) > 0, directed=False, unweighted=True)
-    return np.where(np.isinf(found), found[np.isfinite(found)].max() + 1, found)
-
-
-def best_error(matrix: np.ndarray, rank: int) -> float:
-    return float(np.linalg.norm(np.linalg.svd(matrix)[1][rank:]))
 
 
 def error(matrix: np.ndarray, found: np.ndarray) -> float:
@@ -80,32 +69,6 @@ def test_large_path_agrees(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (relative, spectrum):
         monkeypatch.setattr(module, "DENSE", 5)
     assert np.allclose(Relative(kind, 4).compute(ends, 400), exact, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("ends", "nodes", "factor"),
-    [
-        (ring(300), 300, 1.1),
-        (star_of_paths(5, 60), 301, 1.3),
-        (random_graph(300, 3), 300, 1.4),
-        (random_graph(300, 8), 300, 1.3),
-    ],
-    ids=["ring", "star", "thin", "thick"],
-)
-def test_landmarks_are_nearly_as_good(ends: Ends, nodes: int, factor: float) -> None:
-    values, vectors = paths.landmark_pairs(undirected(ends, nodes), 8)
-    matrix = hops(ends, nodes)
-    assert np.linalg.norm((vectors * values) @ vectors.T - matrix) < factor * best_error(matrix, 8)
-
-
-def test_landmarks_are_far_apart_and_reach_every_component() -> None:
-    ends = np.hstack([ring(40), 40 + ring(10)])
-    chosen, far = paths.landmarks(undirected(ends, 50), 4)
-    assert chosen[0] == 0
-    assert chosen[1] == 40  # no path: farther than any node
-    assert chosen[2] == 20
-    assert np.isfinite(far).all()
-    assert far.max() == 21
 
 
 def test_large_shortest_path_goes_over_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,40 @@
-"""Comparisons that the tests of several readers share."""
+"""What the tests of the readers share: loading from a folder, and comparing with what others made of the same files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import torch
+from torch_geometric.data import Data
 
+from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
+from geco.data.load_dataset import load, locate
 from geco.data.molecules import graph_from_smiles
+from geco.data.registry import find
+
+
+def read(name: str, data: Path) -> GraphDataset:
+    """Load through the registry, from ``data/NAME`` or what else it may be called, with a cache of its own."""
+    folder, layout = locate(find(name), data, offline=True)
+    assert folder.is_relative_to(data)
+    assert layout in find(name).layouts
+    return load(name, data_dir=data, cache=Cache(data / "cache"), offline=True)
+
+
+def assert_same(dataset: GraphDataset, wanted: Data) -> None:
+    """Compare features, edges in their order, labels and the split(s) with PyG's masks."""
+    found = dataset[0]
+    assert found.x.dtype == torch.float32
+    assert torch.equal(found.x, wanted.x.float())
+    assert torch.equal(found.edge_index, wanted.edge_index)
+    assert torch.equal(found.y.view(-1), wanted.y.long().view(-1))
+    for number in range(dataset.num_splits):
+        split = dataset.split(number)
+        for part, mask in ((split.train, wanted.train_mask), (split.valid, wanted.val_mask), (split.test, wanted.test_mask)):
+            mask = mask if mask.dim() == 1 else mask[:, number]
+            assert torch.equal(part.sort().values, mask.nonzero().view(-1))
 
 
 def assert_graphs(dataset: GraphDataset, smiles: list[str]) -> None:
@@ -35,13 +60,3 @@ def assert_equals_bonds(dataset: GraphDataset, path: Path, parts: tuple[str, str
     split = dataset.split()
     for found, part in zip((split.train, split.valid, split.test), parts, strict=True):
         np.testing.assert_array_equal(found.numpy(), wanted[part])
-
-
-def write_ogb(folder: Path, tables: Mapping[str, np.ndarray], kind: str, parts: Mapping[str, list[int]]) -> None:
-    """Write OGB's layout: tables without header below ``raw``, the split below ``split``."""
-    (folder / "raw").mkdir(parents=True, exist_ok=True)
-    (folder / "split" / kind).mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        pd.DataFrame(table).to_csv(folder / "raw" / f"{name}.csv.gz", index=False, header=False)
-    for part, rows in parts.items():
-        pd.DataFrame(rows).to_csv(folder / "split" / kind / f"{part}.csv.gz", index=False, header=False)

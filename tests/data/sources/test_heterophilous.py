@@ -10,7 +10,7 @@ from torch_geometric.datasets import HeterophilousGraphDataset
 
 from geco.data.registry import find
 from geco.errors import DataError
-from tests.data.sources.common import assert_same, read
+from tests.data.sources.comparison import assert_same, read
 
 NODES, SPLITS = 36, 10
 

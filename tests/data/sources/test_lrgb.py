@@ -1,70 +1,31 @@
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from geco.data.loading import load
-from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
+from geco.data.load_dataset import load
+from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.registry import find
 from geco.data.sources import lrgb
 from geco.errors import DataError
-
-COUNTS = {"train": 3, "val": 1, "test": 2}
-NAMES = ["pascalvoc-sp", "coco-sp", "peptides-func", "peptides-struct", "pcqm-contact"]
-Parts = dict[str, list[tuple[Any, ...]]]
+from tests.data.sources.layouts import LRGB, LRGB_COUNTS, Parts, write_lrgb
 
 
-def _pixels(rng: np.random.Generator, name: str) -> tuple[Any, ...]:
-    n, m = rng.integers(1, 6), rng.integers(0, 9)
-    used = np.delete(np.arange(91), lrgb.COCO_UNUSED) if name == "coco-sp" else np.arange(21)
-    y = rng.choice(used, n)
-    x, edge_attr = torch.from_numpy(rng.normal(size=(n, 14))), torch.from_numpy(rng.normal(size=(m, 2)))
-    return x, edge_attr, torch.from_numpy(rng.integers(0, n, (2, m))), y.tolist() if rng.random() < 0.5 else torch.from_numpy(y)
-
-
-def _molecule(rng: np.random.Generator, name: str) -> tuple[Any, ...]:
-    n, m, links = rng.integers(1, 6), rng.integers(0, 9), rng.integers(0, 4)
-    graph = (rng.integers(0, ATOM_CATEGORIES, (n, 9)), rng.integers(0, BOND_CATEGORIES, (m, 3)), rng.integers(0, n, (2, m)))
-    targets: dict[str, tuple[np.ndarray, ...]] = {
-        "peptides-func": (rng.integers(0, 2, (1, 10)).astype(np.float32),),
-        "peptides-struct": (rng.normal(size=(1, 11)).astype(np.float32),),
-        "pcqm-contact": (rng.integers(0, n, (2, links)), rng.integers(0, 2, links)),
-    }
-    return tuple(torch.from_numpy(array) for array in (*graph, *targets[name]))
-
-
-def _write(folder: Path, name: str, change: Callable[[Parts], None] | None = None) -> Parts:
-    rng = np.random.default_rng(NAMES.index(name))
-    make = _pixels if name.endswith("sp") else _molecule
-    parts = {part: [make(rng, name) for _ in range(count)] for part, count in COUNTS.items()}
-    if change:
-        change(parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    for part, graphs in parts.items():
-        if name.endswith("sp"):
-            (folder / f"{part}.pickle").write_bytes(pickle.dumps(graphs))
-        else:
-            torch.save(graphs, folder / f"{part}.pt")
-    return parts
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LRGB)
 def test_equals_what_was_written_and_what_pyg_reads(name: str, tmp_path: Path) -> None:
     from torch_geometric.datasets import LRGBDataset
 
-    parts = _write(tmp_path / name / "raw", name)
+    parts = write_lrgb(tmp_path / name / "raw", name)
     dataset = lrgb.read(tmp_path / name / "raw", find(name))
     assert dataset.split().train.tolist() == [0, 1, 2]
     assert dataset.split().valid.tolist() == [3]
     assert dataset.split().test.tolist() == [4, 5]
-    written = [graph for part in COUNTS for graph in parts[part]]
-    theirs = [graph for part in COUNTS for graph in LRGBDataset(str(tmp_path), name, part)]
+    written = [graph for part in LRGB_COUNTS for graph in parts[part]]
+    theirs = [graph for part in LRGB_COUNTS for graph in LRGBDataset(str(tmp_path), name, part)]
     assert len(dataset) == len(written) == len(theirs) == 6
     for i, (items, wanted) in enumerate(zip(written, theirs, strict=True)):
         graph = dataset[i]
@@ -80,24 +41,24 @@ def test_equals_what_was_written_and_what_pyg_reads(name: str, tmp_path: Path) -
 def test_cocos_classes_have_no_gaps(tmp_path: Path) -> None:
     used = [i for i in range(91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)]
     graph = (torch.zeros(81, 14), torch.zeros(0, 2), torch.zeros(2, 0, dtype=torch.int64), used)
-    _write(tmp_path, "coco-sp", lambda parts: parts["val"].append(graph))
+    write_lrgb(tmp_path, "coco-sp", lambda parts: parts["val"].append(graph))
     assert lrgb.read(tmp_path, find("coco-sp"))[4].y.tolist() == list(range(81))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LRGB)
 def test_by_name_below_pygs_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
-    _write(tmp_path / name / "raw", name)
+    write_lrgb(tmp_path / name / "raw", name)
     dataset = load(name, tmp_path, offline=True)
     assert (len(dataset), dataset.info.name) == (6, name)
     categories = () if name.endswith("sp") else ATOM_CATEGORIES
     assert dataset.info.categories == categories
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LRGB)
 @pytest.mark.parametrize("content", [None, b"", b"<html>"])
 def test_missing_and_wrong_files_are_named(name: str, content: bytes | None, tmp_path: Path) -> None:
-    _write(tmp_path, name)
+    write_lrgb(tmp_path, name)
     path = tmp_path / f"val.{'pickle' if name.endswith('sp') else 'pt'}"
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(DataError, match=path.name):
@@ -126,14 +87,14 @@ def _swap(place: int, value: Any) -> Callable[[Parts], None]:
     ],
 )
 def test_a_wrong_graph_is_named(name: str, change: Callable[[Parts], None], wanted: str, tmp_path: Path) -> None:
-    _write(tmp_path, name, change)
+    write_lrgb(tmp_path, name, change)
     with pytest.raises(DataError, match=rf"test\.\w+: graph 1: .*{wanted}"):
         lrgb.read(tmp_path, find(name))
 
 
 def test_an_unknown_class_is_named(tmp_path: Path) -> None:
     graph = (torch.zeros(1, 14), torch.zeros(0, 2), torch.zeros(2, 0, dtype=torch.int64), [12])
-    _write(tmp_path, "coco-sp", lambda parts: parts["train"].append(graph))
+    write_lrgb(tmp_path, "coco-sp", lambda parts: parts["train"].append(graph))
     with pytest.raises(DataError, match=r"train\.pickle: graph 3: node class 12 is none of the 81"):
         lrgb.read(tmp_path, find("coco-sp"))
 
@@ -142,6 +103,6 @@ def test_categories_out_of_range_are_refused(tmp_path: Path) -> None:
     def change(parts: Parts) -> None:
         parts["train"][0][0][0, 0] = 119
 
-    _write(tmp_path, "peptides-func", change)
+    write_lrgb(tmp_path, "peptides-func", change)
     with pytest.raises(DataError, match="node/x has categories outside"):
         lrgb.read(tmp_path, find("peptides-func"))

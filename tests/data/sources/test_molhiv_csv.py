@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.registry import find
 from geco.data.sources import molhiv_csv
 from geco.errors import DataError

@@ -14,7 +14,7 @@ from geco.data.registry import find
 from geco.data.sources import npz_graph
 from geco.data.splits import stratified_split
 from geco.errors import DataError
-from tests.data.sources.common import assert_same, read
+from tests.data.sources.comparison import assert_same, read
 
 NODES = 50
 

@@ -7,35 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geco.data.code_graphs import END, UNKNOWN
 from geco.data.dataset import GraphDataset
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.registry import find
 from geco.data.sources import ogb_code2
-from geco.data.syntax import END, UNKNOWN
 from geco.errors import DataError
-from tests.data.sources.comparison import write_ogb
+from tests.data.sources.layouts import CODE2_NAMES, CODE2_TABLES, write_code2
 
 SPEC = find("ogbg-code2")
-NODES, EDGES = [4, 1, 5, 2], [3, 0, 4, 1]
-ENDS = [[0, 1], [1, 2], [0, 3], [0, 1], [0, 2], [2, 3], [3, 4], [0, 1]]
-PARTS = {"train": [2, 0], "valid": [1], "test": [3]}
-NAMES = ["get name", "a b c d name f g", "get null id", "name"]
 ADDITIONAL = ["node_is_attributed", "node_dfs_order", "node_depth"]
-TABLES = {
-    "edge": np.array(ENDS),
-    "num-node-list": np.array(NODES),
-    "num-edge-list": np.array(EDGES),
-    "node-feat": np.random.default_rng(0).integers(0, (98, 10_030), (12, 2)),
-    "node_is_attributed": np.array([0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1]),
-    "node_dfs_order": np.concatenate([np.arange(n) for n in NODES]),
-    "node_depth": np.array([0, 1, 2, 1, 0, 0, 19, 20, 21, 60, 0, 1]),
-    "graph-label": np.array(NAMES),
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_ogb(tmp_path / "code2", TABLES, "project", PARTS)
+    write_code2(tmp_path / "code2")
     return tmp_path / "code2"
 
 
@@ -75,9 +61,9 @@ def test_large_graphs_are_cut_off(folder: Path, limit: int, monkeypatch: pytest.
 
 
 def test_tokens_follow_the_text_whatever_the_order_of_the_nodes(folder: Path) -> None:
-    order = TABLES["node_dfs_order"].copy()
+    order = CODE2_TABLES["node_dfs_order"].copy()
     order[:4] = [3, 2, 1, 0]
-    write_ogb(folder, {**TABLES, "node_dfs_order": order}, "project", PARTS)
+    write_code2(folder, node_dfs_order=order)
     graph = ogb_code2.read(folder, SPEC)[0]
     assert graph.edge_index[:, 6:].tolist() == [[3, 2, 2, 1], [2, 1, 3, 2]]
 
@@ -98,7 +84,7 @@ def test_names_and_vocabulary(folder: Path) -> None:
 
 
 def test_the_name_null_is_nan_as_in_ogb(folder: Path) -> None:
-    write_ogb(folder, {**TABLES, "graph-label": np.array(["null", "NA", *NAMES[2:]])}, "project", PARTS)
+    write_code2(folder, **{"graph-label": np.array(["null", "NA", *CODE2_NAMES[2:]])})
     dataset = ogb_code2.read(folder, SPEC)
     assert dataset.info.names[:4] == ("get", "null", "id", "nan")
     assert dataset.arrays["graph/y"][0].tolist() == dataset.arrays["graph/y"][1].tolist() == [3, 5, 5, 5, 5]
@@ -114,7 +100,7 @@ def test_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     _assert_graphs(load("ogbg-code2", tmp_path, offline=True), folder / "raw", 1_000)
 
 
-@pytest.mark.parametrize("name", [*(f"raw/{name}.csv.gz" for name in TABLES), "split/project/test.csv.gz"])
+@pytest.mark.parametrize("name", [*(f"raw/{name}.csv.gz" for name in CODE2_TABLES), "split/project/test.csv.gz"])
 @pytest.mark.parametrize("content", [None, b"", b"<html>"])
 def test_missing_and_wrong_files_are_named(folder: Path, name: str, content: bytes | None) -> None:
     (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
@@ -122,9 +108,9 @@ def test_missing_and_wrong_files_are_named(folder: Path, name: str, content: byt
         ogb_code2.read(folder, SPEC)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", CODE2_TABLES)
 def test_a_file_that_lost_a_row_is_refused(folder: Path, name: str) -> None:
-    write_ogb(folder, {**TABLES, name: TABLES[name][:-1]}, "project", PARTS)
+    write_code2(folder, **{name: CODE2_TABLES[name][:-1]})
     with pytest.raises(DataError, match=r"(raw/[\w-]+\.csv\.gz has \d+ |must hold numbers of graphs from 0 to 2)"):
         ogb_code2.read(folder, SPEC)
 
@@ -138,8 +124,8 @@ def test_a_file_that_lost_a_row_is_refused(folder: Path, name: str) -> None:
     ],
 )
 def test_wrong_numbers_are_refused(folder: Path, name: str, row: int, value: int, wanted: str) -> None:
-    table = TABLES[name].copy()
+    table = CODE2_TABLES[name].copy()
     table[row] = value
-    write_ogb(folder, {**TABLES, name: table}, "project", PARTS)
+    write_code2(folder, **{name: table})
     with pytest.raises(DataError, match=wanted):
         ogb_code2.read(folder, SPEC)

@@ -8,45 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
 from geco.data.registry import find
 from geco.data.sources import ogb_graph
 from geco.errors import DataError
-from tests.data.sources.comparison import write_ogb
-
-NODES, EDGES = [3, 1, 4], [2, 0, 3]
-ENDS = [[0, 1], [2, 1], [0, 3], [1, 3], [2, 0]]
-PARTS = {"train": [2], "valid": [0], "test": [1]}
-
-
-def _molecules(folder: Path, tasks: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, (3, tasks)).astype(float)
-    if tasks > 1:
-        labels[0, 1] = labels[2, tasks - 1] = np.nan
-    tables = {
-        "edge": np.array(ENDS),
-        "num-node-list": np.array(NODES),
-        "num-edge-list": np.array(EDGES),
-        "node-feat": rng.integers(0, ATOM_CATEGORIES, (8, 9)),
-        "edge-feat": rng.integers(0, BOND_CATEGORIES, (5, 3)),
-        "graph-label": labels if tasks > 1 else labels.astype(int),
-    }
-    write_ogb(folder, tables, "scaffold", PARTS)
-    return tables
-
-
-def _proteins(folder: Path) -> dict[str, np.ndarray]:
-    tables = {
-        "edge": np.array(ENDS),
-        "num-node-list": np.array(NODES),
-        "num-edge-list": np.array(EDGES),
-        "edge-feat": np.random.default_rng(0).integers(0, 1000, (5, 7)) / 1000,
-        "graph-label": np.array([36, 0, 5]),
-    }
-    write_ogb(folder, tables, "species", PARTS)
-    return tables
+from tests.data.sources.layouts import OGB_NODES, OGB_PARTS, write_ogb, write_ogb_molecules, write_ogb_proteins
 
 
 @pytest.mark.parametrize("name", ["ogbg-molhiv", "ogbg-molpcba", "ogbg-ppa"])
@@ -55,16 +22,16 @@ def test_equals_what_was_written_and_what_ogb_reads(name: str, tmp_path: Path, c
     from ogb.io.read_graph_raw import read_csv_graph_raw
 
     spec = find(name)
-    tables = _proteins(tmp_path) if name == "ogbg-ppa" else _molecules(tmp_path, spec.num_targets)
+    tables = write_ogb_proteins(tmp_path) if name == "ogbg-ppa" else write_ogb_molecules(tmp_path, spec.num_targets)
     dataset = ogb_graph.read(tmp_path, spec)
     theirs = read_csv_graph_raw(str(tmp_path / "raw"), add_inverse_edge=True)
     assert len(dataset) == len(theirs) == 3
     for i, wanted in enumerate(theirs):
         graph = dataset[i]
-        assert graph.num_nodes == wanted["num_nodes"] == NODES[i]
+        assert graph.num_nodes == wanted["num_nodes"] == OGB_NODES[i]
         np.testing.assert_array_equal(graph.edge_index, wanted["edge_index"])
         np.testing.assert_array_equal(graph.edge_attr, wanted["edge_feat"])
-        np.testing.assert_array_equal(graph.x, np.zeros((NODES[i], 1)) if name == "ogbg-ppa" else wanted["node_feat"])
+        np.testing.assert_array_equal(graph.x, np.zeros((OGB_NODES[i], 1)) if name == "ogbg-ppa" else wanted["node_feat"])
     assert dataset[0].edge_index.tolist() == [[0, 1, 2, 1], [1, 0, 1, 2]]
     np.testing.assert_array_equal(dataset.arrays["graph/y"], tables["graph-label"])  # NaN where missing
     split = dataset.split()
@@ -72,12 +39,12 @@ def test_equals_what_was_written_and_what_ogb_reads(name: str, tmp_path: Path, c
 
 
 def test_types_and_categories(tmp_path: Path) -> None:
-    _molecules(tmp_path / "pcba", 128)
+    write_ogb_molecules(tmp_path / "pcba", 128)
     pcba = ogb_graph.read(tmp_path / "pcba", find("ogbg-molpcba"))
     assert (pcba.info.categories, pcba.info.edge_categories) == (ATOM_CATEGORIES, BOND_CATEGORIES)
     assert pcba.arrays["graph/y"].dtype == torch.float32
     assert int(pcba.arrays["graph/y"].isnan().sum()) == 2
-    _proteins(tmp_path / "ppa")
+    write_ogb_proteins(tmp_path / "ppa")
     ppa = ogb_graph.read(tmp_path / "ppa", find("ogbg-ppa"))
     assert (ppa.info.categories, ppa.info.edge_categories) == ((1,), ())
     assert ppa.arrays["edge/edge_attr"].dtype == torch.float32
@@ -86,9 +53,9 @@ def test_types_and_categories(tmp_path: Path) -> None:
 
 def test_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
-    _molecules(tmp_path / "ogbg_molpcba", 128)
-    _molecules(tmp_path / "hiv", 1)
-    _proteins(tmp_path / "ogbg-ppa")
+    write_ogb_molecules(tmp_path / "ogbg_molpcba", 128)
+    write_ogb_molecules(tmp_path / "hiv", 1)
+    write_ogb_proteins(tmp_path / "ogbg-ppa")
     for name in ("ogbg-molpcba", "ogbg-molhiv", "ogbg-ppa"):
         assert load(name, tmp_path, offline=True).num_edges == 10
 
@@ -99,7 +66,7 @@ FILES = ["edge", "num-node-list", "num-edge-list", "node-feat", "edge-feat", "gr
 @pytest.mark.parametrize("name", [*(f"raw/{file}.csv.gz" for file in FILES), "split/scaffold/valid.csv.gz"])
 @pytest.mark.parametrize("content", [None, b"", b"<html>"])
 def test_missing_and_wrong_files_are_named(tmp_path: Path, name: str, content: bytes | None) -> None:
-    _molecules(tmp_path, 1)
+    write_ogb_molecules(tmp_path, 1)
     (tmp_path / name).unlink() if content is None else (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=name):
         ogb_graph.read(tmp_path, find("ogbg-molhiv"))
@@ -107,7 +74,7 @@ def test_missing_and_wrong_files_are_named(tmp_path: Path, name: str, content: b
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_lost_a_row_is_named(tmp_path: Path, name: str) -> None:
-    _molecules(tmp_path, 1)
+    write_ogb_molecules(tmp_path, 1)
     path = tmp_path / "raw" / f"{name}.csv.gz"
     pd.read_csv(path, header=None)[:-1].to_csv(path, index=False, header=False)
     with pytest.raises(DataError, match=r"raw/[a-z-]+\.csv\.gz has \d rows"):
@@ -127,16 +94,16 @@ def test_a_file_that_lost_a_row_is_named(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_wrong_numbers_are_refused(tmp_path: Path, name: str, value: float, wanted: str) -> None:
-    tables = _molecules(tmp_path, 1)
+    tables = write_ogb_molecules(tmp_path, 1)
     table = tables[name].astype(type(value))
     table.flat[0] = value
-    write_ogb(tmp_path, {**tables, name: table}, "scaffold", PARTS)
+    write_ogb(tmp_path, {**tables, name: table}, "scaffold", OGB_PARTS)
     with pytest.raises(DataError, match=wanted):
         ogb_graph.read(tmp_path, find("ogbg-molhiv"))
 
 
 def test_a_class_out_of_range_is_refused(tmp_path: Path) -> None:
-    tables = _proteins(tmp_path)
-    write_ogb(tmp_path, {**tables, "graph-label": np.array([37, 0, 5])}, "species", PARTS)
+    tables = write_ogb_proteins(tmp_path)
+    write_ogb(tmp_path, {**tables, "graph-label": np.array([37, 0, 5])}, "species", OGB_PARTS)
     with pytest.raises(DataError, match=r"graph-label\.csv\.gz: classes are 0 to 36, got 0 to 37"):
         ogb_graph.read(tmp_path, find("ogbg-ppa"))

@@ -10,44 +10,13 @@ import pytest
 import torch
 
 from geco.errors import DataError
-from tests.data.sources.common import read
-
-NODES, EDGES = 20, 55
-
-
-def table(path: Path, array: np.ndarray, style: str = "%d") -> None:
-    """Write an array as OGB does."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt") as file:
-        np.savetxt(file, array, style, delimiter=",")
-
-
-def labels(folder: Path) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
-    """Write classes, years and the split by time."""
-    rng = np.random.default_rng(1)
-    found = {"y": rng.integers(0, 40, NODES), "year": rng.integers(1990, 2021, NODES)}
-    table(folder / "raw" / "node-label.csv.gz", found["y"])
-    table(folder / "raw" / "node_year.csv.gz", found["year"])
-    parts = np.split(rng.permutation(NODES), [12, 15])
-    for name, part in zip(("train", "valid", "test"), parts, strict=True):
-        table(folder / "split" / "time" / f"{name}.csv.gz", part)
-    return found, parts
-
-
-def write(folder: Path) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
-    rng = np.random.default_rng(0)
-    found, parts = labels(folder)
-    found |= {"x": rng.standard_normal((NODES, 3)).astype(np.float32), "edges": rng.integers(0, NODES, (EDGES, 2))}
-    table(folder / "raw" / "edge.csv.gz", found["edges"])
-    table(folder / "raw" / "node-feat.csv.gz", found["x"], "%.9g")
-    table(folder / "raw" / "num-node-list.csv.gz", np.array([NODES]))
-    table(folder / "raw" / "num-edge-list.csv.gz", np.array([EDGES]))
-    return found, parts
+from tests.data.sources.comparison import read
+from tests.data.sources.layouts import ARXIV_EDGES, ARXIV_NODES, write_arxiv, write_table
 
 
 @pytest.mark.parametrize("folder", ["ogbn-arxiv", "ogbn_arxiv", "arxiv"])
 def test_values_are_those_of_the_files(tmp_path: Path, folder: str) -> None:
-    found, parts = write(tmp_path / folder)
+    found, parts = write_arxiv(tmp_path / folder)
     dataset = read("ogbn-arxiv", tmp_path)
     graph = dataset[0]
     assert torch.equal(graph.x, torch.from_numpy(found["x"]))
@@ -61,41 +30,41 @@ def test_values_are_those_of_the_files(tmp_path: Path, folder: str) -> None:
 @pytest.mark.parametrize(
     ("file", "array", "message"),
     [
-        ("raw/edge.csv.gz", np.zeros((EDGES, 3)), "edge.csv.gz has 3 columns"),
+        ("raw/edge.csv.gz", np.zeros((ARXIV_EDGES, 3)), "edge.csv.gz has 3 columns"),
         ("raw/edge.csv.gz", np.zeros((4, 2)), "edge.csv.gz has 4 rows"),
-        ("raw/edge.csv.gz", np.full((EDGES, 2), NODES), "name nodes outside their graph"),
+        ("raw/edge.csv.gz", np.full((ARXIV_EDGES, 2), ARXIV_NODES), "name nodes outside their graph"),
         ("raw/node-feat.csv.gz", np.zeros((3, 3)), "node-feat.csv.gz has 3 rows"),
-        ("raw/node-label.csv.gz", np.full(NODES, 40), "classes from 40 to 40"),
+        ("raw/node-label.csv.gz", np.full(ARXIV_NODES, 40), "classes from 40 to 40"),
         ("raw/node_year.csv.gz", np.zeros(3), "node_year.csv.gz has 3 rows"),
         ("raw/num-node-list.csv.gz", np.array([10, 10]), "num-edge-list.csv.gz has 1 rows"),
-        ("split/time/valid.csv.gz", np.array([NODES]), "valid"),
+        ("split/time/valid.csv.gz", np.array([ARXIV_NODES]), "valid"),
     ],
 )
 def test_wrong_files_are_named(tmp_path: Path, file: str, array: np.ndarray, message: str) -> None:
-    write(tmp_path / "ogbn-arxiv")
-    table(tmp_path / "ogbn-arxiv" / file, array)
+    write_arxiv(tmp_path / "ogbn-arxiv")
+    write_table(tmp_path / "ogbn-arxiv" / file, array)
     with pytest.raises(DataError, match=message):
         read("ogbn-arxiv", tmp_path)
 
 
 def test_several_graphs_are_refused(tmp_path: Path) -> None:
-    write(tmp_path / "ogbn-arxiv")
+    write_arxiv(tmp_path / "ogbn-arxiv")
     for what in ("node", "edge"):
-        table(tmp_path / "ogbn-arxiv" / "raw" / f"num-{what}-list.csv.gz", np.array([10, 10]))
+        write_table(tmp_path / "ogbn-arxiv" / "raw" / f"num-{what}-list.csv.gz", np.array([10, 10]))
     with pytest.raises(DataError, match=r"num-node-list\.csv\.gz lists 2 graphs"):
         read("ogbn-arxiv", tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"not gzip", gzip.compress(b"1,2\n3,a\n")], ids=["empty", "text", "letter"])
 def test_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
-    write(tmp_path / "ogbn-arxiv")
+    write_arxiv(tmp_path / "ogbn-arxiv")
     (tmp_path / "ogbn-arxiv" / "raw" / "edge.csv.gz").write_bytes(content)
     with pytest.raises(DataError, match=r"edge\.csv\.gz"):
         read("ogbn-arxiv", tmp_path)
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    write(tmp_path / "ogbn-arxiv")
+    write_arxiv(tmp_path / "ogbn-arxiv")
     (tmp_path / "ogbn-arxiv" / "raw" / "node-feat.csv.gz").unlink()
     with pytest.raises(DataError, match=r"ogbn-arxiv is not on disk.*raw/node-feat\.csv\.gz"):
         read("ogbn-arxiv", tmp_path)

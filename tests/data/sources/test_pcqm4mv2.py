@@ -7,17 +7,14 @@ import pandas as pd
 import pytest
 import torch
 
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.registry import find
 from geco.data.sources import pcqm4mv2
 from geco.errors import DataError
 from tests.data.sources.comparison import assert_graphs
+from tests.data.sources.layouts import PCQM_GAPS, PCQM_SMILES, PCQM_SPLIT, write_pcqm4mv2
 
 SPEC = find("pcqm4mv2")
-SMILES = ["C" * n + "O" for n in range(1, 13)]
-GAPS = np.linspace(2, 8, 12)
-GAPS[10:] = np.nan  # OGB's test sets have no public values
-SPLIT = {"train": np.arange(8), "valid": np.array([9, 8]), "test-dev": np.array([10]), "test-challenge": np.array([11])}
 
 
 @pytest.fixture(autouse=True)
@@ -30,17 +27,14 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "pcqm4m-v2"
-    (folder / "raw").mkdir(parents=True)
-    table = pd.DataFrame({"idx": range(12), "smiles": SMILES, "homolumogap": GAPS})
-    table.to_csv(folder / "raw" / "data.csv.gz", index=False)
-    torch.save(SPLIT, folder / "split_dict.pt")
+    write_pcqm4mv2(folder)
     return folder
 
 
 def test_read(folder: Path) -> None:
     dataset = pcqm4mv2.read(folder, SPEC)
-    assert_graphs(dataset, SMILES)
-    np.testing.assert_array_equal(dataset.arrays["graph/y"], GAPS[:, None].astype(np.float32))
+    assert_graphs(dataset, PCQM_SMILES)
+    np.testing.assert_array_equal(dataset.arrays["graph/y"], PCQM_GAPS[:, None].astype(np.float32))
     order = np.random.default_rng(42).permutation(np.arange(8))
     split = dataset.split()
     assert split.valid.tolist() == order[:3].tolist()
@@ -50,13 +44,13 @@ def test_read(folder: Path) -> None:
 
 def test_a_split_of_tensors(folder: Path) -> None:
     wanted = pcqm4mv2.read(folder, SPEC).fingerprint
-    torch.save({name: torch.from_numpy(part) for name, part in SPLIT.items()}, folder / "split_dict.pt")
+    torch.save({name: torch.from_numpy(part) for name, part in PCQM_SPLIT.items()}, folder / "split_dict.pt")
     assert pcqm4mv2.read(folder, SPEC).fingerprint == wanted
 
 
 def test_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
-    assert_graphs(load("pcqm4mv2", tmp_path, offline=True), SMILES)
+    assert_graphs(load("pcqm4mv2", tmp_path, offline=True), PCQM_SMILES)
 
 
 @pytest.mark.parametrize("name", ["raw/data.csv.gz", "split_dict.pt"])
@@ -72,9 +66,9 @@ def test_missing_and_wrong_files_are_named(folder: Path, name: str, content: byt
     [
         ({"train": np.arange(3), "valid": np.array([8])}, "3 training molecules, 3 of them are wanted for validation alone"),
         ({"train": np.arange(8)}, "a split with train, valid is wanted, got train"),
-        ({**SPLIT, "valid": np.array([12])}, "valid must hold numbers of graphs from 0 to 11"),
-        ({**SPLIT, "valid": np.array([8, 10])}, "1 molecules without a homolumogap"),
-        ({**SPLIT, "valid": np.array([0.5])}, "valid must hold numbers of graphs"),
+        ({**PCQM_SPLIT, "valid": np.array([12])}, "valid must hold numbers of graphs from 0 to 11"),
+        ({**PCQM_SPLIT, "valid": np.array([8, 10])}, "1 molecules without a homolumogap"),
+        ({**PCQM_SPLIT, "valid": np.array([0.5])}, "valid must hold numbers of graphs"),
     ],
 )
 def test_a_wrong_split_is_refused(folder: Path, split: dict[str, np.ndarray], wanted: str) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from geco.data.loading import load
+from geco.data.load_dataset import load
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
 from geco.data.registry import find
 from geco.data.sources import peptides_csv

@@ -16,9 +16,9 @@ from torch_geometric.datasets import Planetoid
 
 from geco.data.registry import find
 from geco.data.sources import planetoid
-from geco.data.sources.single import dense
+from geco.data.sources._one_graph import dense
 from geco.errors import DataError
-from tests.data.sources.common import assert_same, read
+from tests.data.sources.comparison import assert_same, read
 
 FIRST, TEST, FEATURES = 640, 40, 9
 

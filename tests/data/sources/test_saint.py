@@ -8,54 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from scipy import sparse
 from torch_geometric.datasets import Flickr, Yelp
 
 from geco.errors import DataError
-from tests.data.sources.common import assert_same, read
-
-NODES = 30
-
-
-def write(folder: Path, labels: int = 0, classes: int = 7, seed: int = 0) -> None:
-    """Write a graph; ``labels`` makes lists of so many 0 and 1 instead of classes."""
-    rng = np.random.default_rng(seed)
-    folder.mkdir(parents=True)
-    adjacency = sparse.random_array((NODES, NODES), density=0.1, rng=rng, dtype=np.float64).tocsr()
-    adjacency = sparse.csr_matrix(adjacency)
-    np.savez(
-        folder / "adj_full.npz",
-        indices=adjacency.indices.astype(np.int32),
-        indptr=adjacency.indptr.astype(np.int32),
-        format=np.array(b"csr"),
-        shape=np.array([NODES, NODES]),
-        data=np.ones(adjacency.nnz, np.int32),
-    )
-    np.save(folder / "feats.npy", rng.random((NODES, 5)))
-    order = rng.permutation(NODES)
-    y = rng.integers(0, 2, (NODES, labels)).tolist() if labels else rng.integers(0, classes, NODES).tolist()
-    (folder / "class_map.json").write_text(json.dumps({str(i): y[i] for i in order}))
-    parts = np.split(rng.permutation(NODES), [15, 22])
-    (folder / "role.json").write_text(json.dumps({k: p.tolist() for k, p in zip(("tr", "va", "te"), parts, strict=True)}))
+from tests.data.sources.comparison import assert_same, read
+from tests.data.sources.layouts import SAINT_NODES, write_saint
 
 
 def test_flickr_equals_pyg(tmp_path: Path) -> None:
-    write(tmp_path / "Flickr" / "raw")
+    write_saint(tmp_path / "Flickr" / "raw")
     theirs = Flickr(str(tmp_path / "Flickr"))[0]
     assert_same(read("flickr", tmp_path), theirs)
 
 
 def test_yelp_equals_pyg(tmp_path: Path) -> None:
-    write(tmp_path / "yelp" / "raw", labels=100)
+    write_saint(tmp_path / "yelp" / "raw", labels=100)
     theirs = Yelp(str(tmp_path / "yelp"))[0]
     ours = read("yelp", tmp_path)
     assert_same(ours, theirs)
-    assert ours[0].y.shape == (NODES, 100)
+    assert ours[0].y.shape == (SAINT_NODES, 100)
     assert ours.info.target == "labels"
 
 
 def test_split_keeps_the_file_s_nodes(tmp_path: Path) -> None:
-    write(tmp_path / "flickr")
+    write_saint(tmp_path / "flickr")
     role = json.loads((tmp_path / "flickr" / "role.json").read_text())
     split = read("flickr", tmp_path).split()
     assert [split.train.tolist(), split.valid.tolist(), split.test.tolist()] == [role["tr"], role["va"], role["te"]]
@@ -66,9 +42,9 @@ def test_split_keeps_the_file_s_nodes(tmp_path: Path) -> None:
     [
         ("class_map.json", "{", "class_map.json"),
         ("class_map.json", '{"0": 1}', "class_map.json should map each of 30 nodes"),
-        ("class_map.json", json.dumps({str(i + 1): 0 for i in range(NODES)}), "class_map.json should name each node"),
-        ("class_map.json", json.dumps({str(i): "a" for i in range(NODES)}), "class_map.json should map node numbers"),
-        ("class_map.json", json.dumps({str(i): 7 for i in range(NODES)}), "has classes from 7 to 7, flickr has 0 to 6"),
+        ("class_map.json", json.dumps({str(i + 1): 0 for i in range(SAINT_NODES)}), "class_map.json should name each node"),
+        ("class_map.json", json.dumps({str(i): "a" for i in range(SAINT_NODES)}), "class_map.json should map node numbers"),
+        ("class_map.json", json.dumps({str(i): 7 for i in range(SAINT_NODES)}), "has classes from 7 to 7, flickr has 0 to 6"),
         ("role.json", '{"tr": [0]}', "role.json should list"),
         ("role.json", '{"tr": [0], "va": [0], "te": [1]}', "split 0 has nodes in more than one part"),
         ("role.json", '{"tr": [0], "va": [99], "te": [1]}', "split 0 names nodes outside"),
@@ -77,7 +53,7 @@ def test_split_keeps_the_file_s_nodes(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_files_are_named(tmp_path: Path, file: str, text: str, message: str) -> None:
-    write(tmp_path / "flickr")
+    write_saint(tmp_path / "flickr")
     (tmp_path / "flickr" / file).write_text(text)
     with pytest.raises(DataError, match=message.replace(".", r"\.")):
         read("flickr", tmp_path)
@@ -86,16 +62,16 @@ def test_wrong_files_are_named(tmp_path: Path, file: str, text: str, message: st
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"indices": np.array([NODES])}, "does not hold a sparse matrix"),
-        ({"indptr": np.arange(NODES + 1)[::-1]}, "does not hold a sparse matrix"),
-        ({"shape": np.array([NODES, NODES + 1])}, "an adjacency is square"),
-        ({"shape": np.array([NODES])}, "does not hold a sparse matrix"),
+        ({"indices": np.array([SAINT_NODES])}, "does not hold a sparse matrix"),
+        ({"indptr": np.arange(SAINT_NODES + 1)[::-1]}, "does not hold a sparse matrix"),
+        ({"shape": np.array([SAINT_NODES, SAINT_NODES + 1])}, "an adjacency is square"),
+        ({"shape": np.array([SAINT_NODES])}, "does not hold a sparse matrix"),
         ({"indices": np.array(["a"])}, "indices should hold numbers"),
         ({"indptr": None}, "lacks the arrays indptr"),
     ],
 )
 def test_wrong_adjacency_is_refused(tmp_path: Path, change: dict[str, np.ndarray | None], message: str) -> None:
-    write(tmp_path / "flickr")
+    write_saint(tmp_path / "flickr")
     path = tmp_path / "flickr" / "adj_full.npz"
     with np.load(path) as file:
         arrays = {**file}
@@ -107,7 +83,7 @@ def test_wrong_adjacency_is_refused(tmp_path: Path, change: dict[str, np.ndarray
 
 
 def test_labels_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
-    write(tmp_path / "yelp", labels=100)
+    write_saint(tmp_path / "yelp", labels=100)
     path = tmp_path / "yelp" / "class_map.json"
     found = json.loads(path.read_text())
     found["4"][2] = 3
@@ -117,7 +93,7 @@ def test_labels_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
 
 
 def test_features_of_other_nodes_are_refused(tmp_path: Path) -> None:
-    write(tmp_path / "flickr")
+    write_saint(tmp_path / "flickr")
     np.save(tmp_path / "flickr" / "feats.npy", torch.zeros(4, 5).numpy())
     with pytest.raises(DataError, match=r"feats\.npy has 4 rows for 30 nodes"):
         read("flickr", tmp_path)

@@ -9,30 +9,30 @@ import pytest
 import torch
 from scipy import sparse
 
-from geco.data.loading import locate
+from geco.data.load_dataset import locate
 from geco.data.registry import find
 from geco.data.sources import structure
 from geco.errors import DataError
-from tests.data.sources import test_ogb_node, test_saint
-from tests.data.sources.common import read
+from tests.data.sources.comparison import read
+from tests.data.sources.layouts import ARXIV_NODES, SAINT_NODES, write_arxiv_labels, write_saint
 
 
 def test_flickr_has_random_features_of_its_width(tmp_path: Path) -> None:
-    test_saint.write(tmp_path / "flickr-structure")
-    test_saint.write(tmp_path / "flickr")
+    write_saint(tmp_path / "flickr-structure")
+    write_saint(tmp_path / "flickr")
     whole, bare = read("flickr", tmp_path), read("flickr-structure", tmp_path)
     assert torch.equal(whole[0].edge_index, bare[0].edge_index)
     assert torch.equal(whole[0].y, bare[0].y)
     assert torch.equal(whole.split().valid, bare.split().valid)
-    assert bare[0].x.shape == (test_saint.NODES, 500)
+    assert bare[0].x.shape == (SAINT_NODES, 500)
     assert 0.95 < bare[0].x.std() < 1.05
     assert "no score is comparable" in bare.info.note
 
 
 def test_arxiv_has_classes_years_and_split(tmp_path: Path) -> None:
     folder = tmp_path / "ogbn-arxiv-structure"
-    found, parts = test_ogb_node.labels(folder)
-    nodes = test_ogb_node.NODES
+    found, parts = write_arxiv_labels(folder)
+    nodes = ARXIV_NODES
     matrix = sparse.csr_matrix(sparse.random_array((nodes, nodes), density=0.2, rng=np.random.default_rng(0)))
     sparse.save_npz(folder / "adj_full.npz", matrix.astype(bool))
     dataset = read("ogbn-arxiv-structure", tmp_path)
@@ -45,7 +45,7 @@ def test_arxiv_has_classes_years_and_split(tmp_path: Path) -> None:
 
 
 def test_features_are_the_same_at_every_reading(tmp_path: Path) -> None:
-    test_saint.write(tmp_path / "flickr-structure")
+    write_saint(tmp_path / "flickr-structure")
     first = structure.read(tmp_path / "flickr-structure", find("flickr-structure"))
     torch.manual_seed(5)
     second = structure.read(tmp_path / "flickr-structure", find("flickr-structure"))

@@ -11,7 +11,7 @@ from scipy import sparse
 from torch_geometric.utils import to_undirected
 
 from geco.errors import DataError
-from tests.data.sources.common import read
+from tests.data.sources.comparison import read
 
 NODES = 25
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from geco.console import progress
-from geco.data.assemble import compact
 from geco.data.cache import Cache
+from geco.data.collate import compact
 from geco.data.dataset import GraphDataset
 from geco.data.encodings.base import Array, Encoding
-from geco.data.encodings.estimate import Graph, announce, check_memory, seconds_needed
+from geco.data.encodings.budget import Graph, announce, check_memory, seconds_needed
 from geco.data.parallel import in_order, processors
 from geco.errors import GecoError
 from geco.store import Entry
@@ -42,7 +42,7 @@ def encode(
     Example:
         >>> import tempfile, pathlib
         >>> from geco.data.encodings import Degree
-        >>> from geco.data.synthetic import erdos_renyi
+        >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> cache = Cache(pathlib.Path(tempfile.mkdtemp()))
         >>> encode(erdos_renyi(5, degree=2, graphs=3), [Degree()], cache).arrays["node/degree"].shape
         torch.Size([15, 1])

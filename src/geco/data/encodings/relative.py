@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from geco.data.encodings.base import Array, Encoding, adjacency, fix_signs, signs, undirected
 from geco.data.encodings.laplacian import smallest
-from geco.data.encodings.paths import distances, landmark_pairs
+from geco.data.encodings.shortest_paths import distances, landmark_pairs
 from geco.data.encodings.spectrum import DENSE, ENVELOPE, largest
 from geco.errors import GecoError
 

@@ -12,9 +12,9 @@ import torch
 from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset
-from geco.data.sources.columns import known
-from geco.data.sources.single import dense, pairs, read_arrays, rows, single, split_of, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.sources._many_graphs import known
+from geco.data.sources._one_graph import dense, pairs, read_arrays, rows, single, split_of, tensor
 from geco.errors import DataError
 
 __all__ = ["read"]

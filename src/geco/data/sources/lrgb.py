@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from geco.console import progress
-from geco.data.assemble import collect, with_splits
+from geco.data.collate import collect, with_splits
 from geco.data.dataset import GraphDataset, Split
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
-from geco.data.safe import read_pickle, read_torch
-from geco.data.sources.columns import check_categories, info_of, known
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_pickle, read_torch
+from geco.data.sources._many_graphs import check_categories, info_of, known
 from geco.errors import DataError
 
 __all__ = ["read"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from geco.data.dataset import GraphDataset
-from geco.data.safe import read_csv
-from geco.data.sources.columns import from_smiles, known, read_split
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_csv
+from geco.data.sources._many_graphs import from_smiles, known, read_split
 
 __all__ = ["read"]
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch_geometric.utils import remove_self_loops, to_undirected
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.sources.single import csr, csr_edges, dense, read_arrays, rows, single, tensor
-from geco.data.spec import Layout, Spec
+from geco.data.registry.spec import Layout, Spec
+from geco.data.sources._one_graph import csr, csr_edges, dense, read_arrays, rows, single, tensor
 from geco.data.splits import stratified_split
 from geco.errors import DataError
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from geco.data.code_graphs import encode, tree_edges, vocabulary
 from geco.data.dataset import GraphDataset
-from geco.data.safe import read_csv
-from geco.data.sources.columns import from_columns, info_of, read_counts, read_rows, read_split
-from geco.data.spec import Spec
-from geco.data.syntax import encode, tree_edges, vocabulary
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_csv
+from geco.data.sources._many_graphs import from_columns, info_of, read_counts, read_rows, read_split
 from geco.errors import DataError
 
 __all__ = ["read"]

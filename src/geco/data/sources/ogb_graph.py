@@ -12,8 +12,8 @@ import numpy as np
 
 from geco.data.dataset import GraphDataset, Info
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
-from geco.data.sources.columns import from_columns, info_of, known, read_counts, read_rows, read_split
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.sources._many_graphs import from_columns, info_of, known, read_counts, read_rows, read_split
 from geco.errors import DataError
 
 __all__ = ["read"]

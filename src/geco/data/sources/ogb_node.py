@@ -11,9 +11,9 @@ import numpy as np
 from torch import Tensor
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.sources.columns import read_counts, read_rows, read_split
-from geco.data.sources.single import dense, pairs, single, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.sources._many_graphs import read_counts, read_rows, read_split
+from geco.data.sources._one_graph import dense, pairs, single, tensor
 from geco.errors import DataError
 
 __all__ = ["known_of_nodes", "read"]

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.safe import read_csv, read_torch
-from geco.data.sources.columns import from_smiles, parts_of
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_csv, read_torch
+from geco.data.sources._many_graphs import from_smiles, parts_of
 from geco.errors import DataError
 
 __all__ = ["read"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.safe import read_csv, read_pickle
-from geco.data.sources.columns import from_smiles, known, parts_of
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_csv, read_pickle
+from geco.data.sources._many_graphs import from_smiles, known, parts_of
 from geco.errors import DataError
 
 __all__ = ["read"]

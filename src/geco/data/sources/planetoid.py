@@ -17,9 +17,9 @@ from torch import Tensor
 from torch_geometric.utils import coalesce, remove_self_loops
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.safe import read_csv, read_pickle
-from geco.data.sources.single import dense, rows, single, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_csv, read_pickle
+from geco.data.sources._one_graph import dense, rows, single, tensor
 from geco.errors import DataError
 
 __all__ = ["read"]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from geco.data.dataset import GraphDataset
-from geco.data.sources.single import csr_edges, dense, read_arrays, rows, single, split_of, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.sources._one_graph import csr_edges, dense, read_arrays, rows, single, split_of, tensor
 from geco.errors import DataError
 
 __all__ = ["read"]

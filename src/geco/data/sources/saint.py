@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from geco.data.dataset import GraphDataset, Split
-from geco.data.safe import read_json, read_npy
-from geco.data.sources.columns import known
-from geco.data.sources.single import csr, csr_edges, dense, read_arrays, rows, single, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.safe.readers import read_json, read_npy
+from geco.data.sources._many_graphs import known
+from geco.data.sources._one_graph import csr, csr_edges, dense, read_arrays, rows, single, tensor
 from geco.errors import DataError
 
 __all__ = ["adjacency", "labels", "read", "roles"]

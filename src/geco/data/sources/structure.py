@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 
 from geco.data.dataset import GraphDataset
+from geco.data.registry.spec import Spec
 from geco.data.sources import ogb_node, saint
-from geco.data.sources.single import single
-from geco.data.spec import Spec
+from geco.data.sources._one_graph import single
 
 __all__ = ["read"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset
-from geco.data.sources.single import csr, dense, pairs, read_arrays, rows, single, split_of, tensor
-from geco.data.spec import Spec
+from geco.data.registry.spec import Spec
+from geco.data.sources._one_graph import csr, dense, pairs, read_arrays, rows, single, split_of, tensor
 
 __all__ = ["read"]
 

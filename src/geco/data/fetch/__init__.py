@@ -1,0 +1,1 @@
+"""From a publisher to a folder: requests, downloads that continue, archives unpacked with care."""

@@ -1,0 +1,192 @@
+"""The columns of a user's tables: which is what, and features from numbers and categories.
+
+A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. Of the other columns those of
+numbers are features as they are, and those of text with at most `MOST_CATEGORIES` different values are features with one
+column of 0 and 1 for each value.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from geco.data.user.schema import Column, OwnOptions, Role, Schema
+from geco.data.user.tables import UNNAMED, Field, Table
+from geco.errors import DataError
+
+__all__ = ["MOST_CATEGORIES", "USUAL", "Sheet", "assign", "assign_known", "check_flags", "features"]
+
+USUAL: dict[Role, tuple[str, ...]] = {
+    "id": ("id", "node_id", "nodeid", "node", "index", "idx", UNNAMED),
+    "graph": ("graph", "graph_id", "graphid"),
+    "label": ("label", "labels", "y", "class", "target"),
+    "split": ("split", "subset", "set", "partition"),
+    "source": ("source", "src", "from", "u"),
+    "target": ("target", "dst", "destination", "to", "v"),
+    "weight": ("weight", "edge_weight", "w"),
+    "smiles": ("smiles", "smi", "canonical_smiles"),
+}
+MOST_CATEGORIES = 50
+TEXT: tuple[Role, ...] = ("id", "graph", "label", "split", "source", "target", "smiles")  # kept as written
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table whose columns have roles.
+
+    Args:
+        table: the file.
+        roles: of its columns, in their order.
+    """
+
+    table: Table
+    roles: dict[str, Role]
+
+    def names(self, role: Role) -> list[str]:
+        """Return the columns that have a role."""
+        return [name for name, found in self.roles.items() if found == role]
+
+    def fields(self, role: Role) -> list[Field]:
+        """Return the columns that have a role, for reading."""
+        return [self.table.field(name) for name in self.names(role)]
+
+    def field(self, role: Role) -> Field:
+        """Return the one column that has a role, or refuse a table without it."""
+        if not self.names(role):
+            raise DataError(f"{_lacks(str(self.table.path), list(self.roles), None, role)} Name it with --{role} COLUMN")
+        return self.fields(role)[0]
+
+    def described(self, file: str, found: Sequence[Column] = ()) -> list[Column]:
+        """Return what a schema says of all columns; those found are described already."""
+        known = {column.name: column for column in found}
+        kinds: dict[Role, str] = {"label": "label", "weight": "number"}
+        return [known.get(n) or _describe(file, self.table.field(n), r, kinds.get(r, "text")) for n, r in self.roles.items()]
+
+
+def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
+    """Give every column its role: one of those asked for, feature, or ignored.
+
+    Args:
+        table: whose columns.
+        roles: that its columns may have.
+        options: flags that name columns; those of other tables are passed over, see `check_flags`.
+    """
+    names = list(table.frame.columns)
+    found: dict[str, Role] = {name: "ignored" for name in names if name in options.ignore}
+    for role in roles:
+        flags = _flagged(options, role)
+        usual = not flags or role in ("id", "graph")  # which other tables may call by another name
+        given = [name for name in flags if name in names]
+        for name in given or (_by_usual_name(table.path, names, role, found) if usual else []):
+            if name in found:
+                raise DataError(f"{table.path}, column {name}: it cannot be both {found[name]} and {role}; check the flags")
+            found[name] = role
+    return _sheet(table, {name: found.get(name) or _rest(name, options) for name in names})
+
+
+def assign_known(table: Table, file: str, schema: Schema) -> Sheet:
+    """Give the columns of a new file the roles they have in a schema; labels and splits may be absent."""
+    names = list(table.frame.columns)
+    roles: dict[str, Role] = {}
+    for column in schema.columns:
+        if column.file == file and column.role != "ignored":
+            if column.name in names:
+                roles[column.name] = column.role
+            elif column.role not in ("label", "split"):
+                raise DataError(_lacks(str(table.path), names, column.name, column.name))
+    return _sheet(table, roles | {name: "ignored" for name in names if name not in roles})
+
+
+def check_flags(tables: Sequence[Table], options: OwnOptions) -> None:
+    """Refuse a flag that names a column no table has."""
+    names = [name for table in tables for name in table.frame.columns]
+    for name in (*options.features, *options.ignore, *(name for role in USUAL for name in _flagged(options, role))):
+        if name not in names:
+            raise DataError(_lacks(" and ".join(str(table.path) for table in tables), names, name, name))
+
+
+def _flagged(options: OwnOptions, role: Role) -> tuple[str, ...]:
+    """Return the columns that flags name for a role."""
+    given = getattr(options, role)
+    return given if isinstance(given, tuple) else (given,) if given else ()
+
+
+def features(sheet: Sheet, file: str, schema: Schema | None) -> tuple[np.ndarray, list[Column]]:
+    """Return features ``(rows, F)`` in float32, and what they are.
+
+    Args:
+        sheet: whose columns.
+        file: name of the table in the schema.
+        schema: how the columns were read before: new files get the same columns of the same categories, in the same order.
+    """
+    known = {column.name: column for column in schema.select(file, "feature")} if schema else {}
+    parts, found = [], []
+    for field in (sheet.table.field(name) for name in (known or sheet.names("feature"))):
+        field.complete("the value", f", or leave the column out with --ignore {field.name}")
+        numeric = known[field.name].type == "number" if known else field.kind == "number"
+        part, categories = (
+            (_numbers(field), ()) if numeric else _one_hot(field, known[field.name].categories if known else None)
+        )
+        parts.append(part)
+        found.append(_describe(file, field, "feature", "number" if numeric else "category", categories))
+    return np.concatenate(parts, 1) if parts else np.empty((len(sheet.table.frame), 0), np.float32), found
+
+
+def _sheet(table: Table, roles: dict[str, Role]) -> Sheet:
+    return Sheet(table.as_text([name for name, role in roles.items() if role in TEXT]), roles)
+
+
+def _describe(file: str, field: Field, role: Role, kind: str, categories: tuple[str, ...] = ()) -> Column:
+    known = np.flatnonzero(~field.missing)
+    example = str(field.values.iloc[known[0]]) if len(known) else ""
+    return Column(file, field.name, role, kind, example, int(field.missing.sum()), categories)
+
+
+def _by_usual_name(path: Path, names: Sequence[str], role: Role, taken: dict[str, Role]) -> list[str]:
+    found = [name for name in names if name.lower() in USUAL[role] and name not in taken]
+    if len(found) > 1 and UNNAMED in found:  # pandas' index beside a column with a name
+        found.remove(UNNAMED)
+    if len(found) > 1:
+        raise DataError(
+            f"{path}, line 1: columns {' and '.join(found)} may both be the {role}; "
+            f"choose with --{role} {found[0]}, and leave the other out with --ignore {found[1]}"
+        )
+    return found
+
+
+def _lacks(where: str, names: Sequence[str], name: str | None, like: str) -> str:
+    """Say which column is not there, which are, and which of them is nearest."""
+    near = difflib.get_close_matches(like.lower(), [other.lower() for other in names], 1)
+    close = next((f" Did you mean {other!r}?" for other in names if near and other.lower() == near[0]), "")
+    listed = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+    return f"{where}, line 1: no column {repr(name) if name else f'for the {like}'} among {listed}.{close}"
+
+
+def _rest(name: str, options: OwnOptions) -> Role:
+    if name.split()[0] == UNNAMED or (options.features and name not in options.features):
+        return "ignored"
+    return "feature"
+
+
+def _numbers(field: Field) -> np.ndarray:
+    return field.numbers(f"mend it, or leave the column out with --ignore {field.name}").astype(np.float32)[:, None]
+
+
+def _one_hot(field: Field, known: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return ``(rows, values)`` of 0 and 1, and the values in order."""
+    texts = field.texts()
+    values = known if known is not None else tuple(sorted(texts.unique()))
+    if known is None and len(values) > MOST_CATEGORIES:
+        raise DataError(
+            f"{field.where(0)}: text with {len(values):,} different values, at most {MOST_CATEGORIES} make a category; "
+            f"leave it out with --ignore {field.name}, or turn it into numbers"
+        )
+    codes = pd.Index(values).get_indexer(texts)
+    if (codes < 0).any():
+        raise field.fail(codes < 0, f"{{}} is none of the values known ({', '.join(values[:8])})")
+    return np.eye(len(values), dtype=np.float32)[codes], values

@@ -1,0 +1,184 @@
+"""A user's graphs from a folder: ``nodes.csv``, ``edges.csv`` and, where graphs have labels, ``graphs.csv``.
+
+Each table may also be Parquet or gzipped CSV. A ``graph`` column in nodes.csv puts many graphs into the same files. Node ids
+are text or whole numbers, each once in its graph.
+
+Shapes: N nodes, M edges, B graphs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from geco.data.collate import collect
+from geco.data.dataset import GraphDataset, Level, Split
+from geco.data.user.columns import Sheet, assign, assign_known, check_flags, features
+from geco.data.user.edges import cut, read_ends, read_owners, spread
+from geco.data.user.labels import Labels, read_labels, read_parts, read_splits
+from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
+from geco.data.user.tables import SUFFIXES, Field, Table, read_table
+from geco.errors import DataError
+
+__all__ = ["read_graphs", "row_names"]
+
+
+@dataclass(frozen=True)
+class _Sheets:
+    """The tables of a folder, and whether nodes or graphs have labels."""
+
+    nodes: Sheet
+    edges: Sheet
+    graphs: Sheet | None
+    level: Level
+
+    @property
+    def labelled(self) -> Sheet:
+        return self.graphs if self.level == "graph" and self.graphs is not None else self.nodes
+
+
+def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None) -> tuple[GraphDataset, Schema]:
+    """Read a folder of tables.
+
+    Args:
+        folder: with nodes and edges, and graphs if they have labels.
+        options: flags.
+        schema: how files of this form were read before; labels may be absent then.
+    """
+    refuse(options, ("smiles",), "a folder of tables")
+    sheets = _sheets_known(folder, schema) if schema else _sheets(folder, options)
+    owner, names = read_owners(sheets.nodes, sheets.graphs)
+    ends = read_ends(sheets.nodes, sheets.edges, owner, names)
+    fields = (
+        sheets.labelled.fields("label") if schema else [sheets.labelled.field("label"), *sheets.labelled.fields("label")[1:]]
+    )
+    labels = read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
+    splits, notes = _splits(sheets, owner, labels, options, schema)
+    node, node_columns = _node_arrays(sheets, owner, labels, schema)
+    edge, edge_columns, said = _edge_arrays(
+        sheets.edges, ends, owner, options.directed if schema is None else schema.directed, schema
+    )
+    info = labels.info(folder.resolve().name, sheets.level, options, schema)
+    graph = {"y": labels.y} if sheets.level == "graph" else {}
+    dataset = collect(info, cut(np.bincount(owner), node, edge, graph), splits)
+    if schema is None:
+        blank = [] if sheets.nodes.names("feature") else ["nodes have no feature columns: each gets a single feature, 1"]
+        columns = node_columns + edge_columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
+        schema = labels.schema("tables", info, options.directed, columns, [*said, *blank, *notes])
+    return dataset, schema
+
+
+def row_names(folder: Path, schema: Schema) -> list[str]:
+    """Return the ids of the nodes, graph after graph, or the names of the graphs, whichever are predicted."""
+    sheets = _sheets_known(folder, schema)
+    owner, names = read_owners(sheets.nodes, sheets.graphs)
+    if schema.level == "graph":
+        return [str(name) for name in names]
+    nodes = sheets.nodes.table.frame[sheets.nodes.names("id")[0]] if sheets.nodes.names("id") else range(len(owner))
+    values = [str(value) for value in nodes]
+    return [values[row] for row in np.argsort(owner, kind="stable")]
+
+
+def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
+    nodes, edges, graphs = (_table(folder, name) for name in ("nodes", "edges", "graphs"))
+    if nodes is None or edges is None:
+        listed = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+        raise DataError(f"{folder} lacks {'nodes' if nodes is None else 'edges'}.csv (or .csv.gz, .parquet); it holds {listed}")
+    if not len(nodes.frame):
+        raise DataError(f"{nodes.path}, line 2: there are no nodes; write a line for each node")
+    check_flags([table for table in (nodes, edges, graphs) if table is not None], options)
+    by_graph = _graph_sheet(graphs, options) if graphs else None
+    level: Level = options.level or ("graph" if by_graph and by_graph.names("label") else "node")
+    if level == "graph" and by_graph is None:
+        raise DataError(f"{folder} lacks graphs.csv with a label for each graph, as --level graph asks for")
+    return _Sheets(
+        assign(nodes, ("id", "graph", "split", *(("label",) if level == "node" else ())), options),
+        assign(edges, ("source", "target", "weight", "graph"), options),
+        by_graph,
+        level,
+    )
+
+
+def _graph_sheet(table: Table, options: OwnOptions) -> Sheet:
+    """Give the columns of graphs.csv their roles; ``id`` names the graph if no other column does, and there are no features."""
+    sheet = assign(table, ("graph", "id", "label", "split"), options)
+    new: dict[Role, Role] = {"feature": "ignored", "id": "ignored" if sheet.names("graph") else "graph"}
+    if options.level == "node":
+        new["label"] = "ignored"
+    return Sheet(sheet.table, {name: new.get(role, role) for name, role in sheet.roles.items()})
+
+
+def _sheets_known(folder: Path, schema: Schema) -> _Sheets:
+    found = {}
+    for name in ("nodes", "edges", "graphs"):
+        table = _table(folder, name)
+        wanted = any(column.file == name for column in schema.columns)
+        if table is None and wanted:
+            raise DataError(f"{folder} lacks {name}.csv (or .csv.gz, .parquet), which the data set was made with")
+        found[name] = assign_known(table, name, schema) if table is not None and wanted else None
+    nodes, edges = found["nodes"], found["edges"]
+    assert nodes
+    assert edges
+    return _Sheets(nodes, edges, found["graphs"], schema.level)
+
+
+def _table(folder: Path, name: str) -> Table | None:
+    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").exists()]
+    if len(found) > 1:
+        raise DataError(f"{folder} holds both {found[0].name} and {found[1].name}; remove one")
+    return read_table(found[0]) if found else None
+
+
+def _node_arrays(
+    sheets: _Sheets, owner: np.ndarray, labels: Labels, schema: Schema | None
+) -> tuple[dict[str, Tensor], list[Column]]:
+    """Return x and y of the nodes, graph after graph, and their columns."""
+    order = torch.from_numpy(np.argsort(owner, kind="stable"))
+    x, found = features(sheets.nodes, "nodes", schema)
+    arrays = {"x": torch.from_numpy(x if x.shape[1] else np.ones((len(x), 1), np.float32))[order]}
+    if sheets.level == "node":
+        arrays["y"] = labels.y[order]
+    return arrays, sheets.nodes.described("nodes", found)
+
+
+def _edge_arrays(
+    edges: Sheet, ends: np.ndarray, owner: np.ndarray, directed: bool, schema: Schema | None
+) -> tuple[dict[str, Tensor], list[Column], list[str]]:
+    """Return the arrays of the edges with nodes counted graph after graph, their columns, and what to say of them."""
+    place = np.argsort(np.argsort(owner, kind="stable"), kind="stable")
+    attributes, found = features(edges, "edges", schema)
+    ends, rows, said = spread(place[ends], len(owner), directed)
+    arrays = {"edge_index": torch.from_numpy(ends)}
+    if attributes.shape[1]:
+        arrays["edge_attr"] = torch.from_numpy(attributes[rows])
+    for field in edges.fields("weight"):
+        field.complete("the weight")
+        arrays["edge_weight"] = torch.from_numpy(field.numbers()[rows].astype(np.float32))
+    return arrays, edges.described("edges", found), said
+
+
+def _splits(
+    sheets: _Sheets, owner: np.ndarray, labels: Labels, options: OwnOptions, schema: Schema | None
+) -> tuple[list[Split], list[str]]:
+    """Return the split, over the nodes of one graph or over many graphs, and what to say of it."""
+    many = int(owner.max()) > 0 or sheets.level == "graph"
+    sheet = sheets.graphs if many and sheets.graphs and sheets.graphs.names("split") else sheets.nodes
+    known = None
+    if many and sheets.level == "node":
+        known = np.bincount(owner, labels.known) > 0  # a graph counts if any of its nodes has a label
+    fields = sheet.fields("split")
+    given = [_of_graphs(field, owner) if many and sheet is sheets.nodes else read_parts(field) for field in fields]
+    return read_splits(labels, given, f"{sheet.table.path}, column {''.join(sheet.names('split'))}", options, schema, known)
+
+
+def _of_graphs(field: Field, owner: np.ndarray) -> np.ndarray:
+    """Return the part of each graph, from the parts of its nodes, which must be the same."""
+    parts = read_parts(field)
+    first = parts[np.unique(owner, return_index=True)[1]]
+    if (parts != first[owner]).any():
+        raise field.fail(parts != first[owner], "{} differs from other nodes of its graph; graphs are split as a whole")
+    return first

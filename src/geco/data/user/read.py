@@ -1,0 +1,76 @@
+"""A user's own files without code: ``geco data import PATH --name NAME``, then ``geco train NAME``.
+
+A path is a folder of tables (`geco.data.user.graphs`), a table of molecules (`geco.data.user.molecules`), or a file of arrays
+(`geco.data.user.arrays`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from geco.data.dataset import GraphDataset
+from geco.data.user.arrays import ARRAY_SUFFIXES, count_nodes, read_arrays
+from geco.data.user.columns import assign
+from geco.data.user.graphs import read_graphs, row_names
+from geco.data.user.molecules import read_molecules
+from geco.data.user.schema import OwnOptions, Schema
+from geco.data.user.tables import SUFFIXES, read_table
+from geco.errors import DataError
+
+__all__ = ["ids", "read_own"]
+
+
+def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | None = None) -> tuple[GraphDataset, Schema]:
+    r"""Read a user's files; what is wrong in them is said with file, line and column.
+
+    Args:
+        path: a folder with nodes.csv and edges.csv, a table with a SMILES column, or an .npz, .pt or .safetensors file.
+        options: flags, where the usual names of columns are not used or types are guessed wrongly.
+        schema: of files that were read before: new ones get the same columns, categories and classes, and may lack labels.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "nodes.csv").write_text("id,age,kind\na,3,cat\nb,5,dog\nc,4,cat\n")
+        >>> _ = (folder / "edges.csv").write_text("source,target\na,b\nb,c\n")
+        >>> dataset, schema = read_own(folder, OwnOptions(label=("kind",)))
+        >>> dataset[0].edge_index.tolist(), dataset[0].y.tolist(), schema.names
+        ([[0, 1, 1, 2], [1, 0, 2, 1]], [0, 1, 0], ('cat', 'dog'))
+    """
+    options = options or OwnOptions()
+    forms: dict[str, Callable[[Path, OwnOptions, Schema | None], tuple[GraphDataset, Schema]]]
+    forms = {"tables": read_graphs, "molecules": read_molecules, "arrays": read_arrays}
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    if path.is_dir():
+        form = "tables"
+    elif path.name.split(".")[0] in ("nodes", "edges", "graphs"):
+        raise DataError(f"{path} is one of several tables; give their folder: {path.parent}")
+    elif path.name.endswith(SUFFIXES):
+        form = "molecules"
+    elif path.suffix in ARRAY_SUFFIXES:
+        form = "arrays"
+    else:
+        known = ", ".join((*SUFFIXES, *ARRAY_SUFFIXES))
+        raise DataError(f"{path}: a folder with nodes.csv and edges.csv, or a file that ends in one of {known} is wanted")
+    if schema is not None and schema.form != form:
+        raise DataError(f"{path} holds {form}, the data set was made from {schema.form}")
+    return forms[form](path, options, schema)
+
+
+def ids(path: Path, schema: Schema) -> list[str]:
+    """Return the name of each row that a network trained with this schema predicts: node ids, graph names, those of
+    molecules if the file has any, or their SMILES.
+
+    Args:
+        path: as given to `read_own`.
+        schema: of the data set; nodes of array files are numbered.
+    """
+    if schema.form == "tables":
+        return row_names(path, schema)
+    if schema.form == "molecules":
+        table = read_table(path)
+        named = assign(table, ("id",), OwnOptions()).names("id") or [schema.select("molecules", "smiles")[0].name]
+        return [str(text) for text in table.frame[named[0]]]
+    return [str(number) for number in range(count_nodes(path))]

@@ -1,0 +1,42 @@
+"""Scores by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from geco.train.metrics.ranking import mrr
+from geco.train.metrics.scores import accuracy, auroc, average_precision, macro_f1, mae, micro_f1
+from geco.train.metrics.tokens import token_f1
+
+__all__ = ["METRICS", "Metric"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A score: which way is better, and how it is computed from ``(prediction, target)``.
+
+    Example:
+        >>> import torch
+        >>> METRICS["mae"].better, METRICS["mae"].score(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 2.0]))
+        ('lower', 1.5)
+    """
+
+    better: Literal["higher", "lower"]
+    score: Callable[..., float]
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric("higher", accuracy),
+    "micro-f1": Metric("higher", micro_f1),
+    "macro-f1": Metric("higher", macro_f1),
+    "auroc": Metric("higher", auroc),
+    "ap": Metric("higher", average_precision),
+    "mae": Metric("lower", mae),
+    "mrr": Metric("higher", mrr),
+    "mrr-filtered": Metric("higher", partial(mrr, kind="filtered")),
+    "mrr-extended": Metric("higher", partial(mrr, kind="extended")),
+    "token-f1": Metric("higher", token_f1),
+}

@@ -1,0 +1,146 @@
+"""A run's folder: configuration, environment, metrics with one line an evaluation, and a lock so that one process owns it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from geco.console import say
+from geco.errors import CheckpointError, GecoError, ResourceError
+from geco.machine import environment
+from geco.store import sweep, write_file
+from geco.train.config import Config, read_toml, to_toml
+
+__all__ = ["RunFolder"]
+
+# Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
+# of threads rounds differently; the rest changes no bit of what a step does.
+RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
+FREE = ("data.workers", *(f"train.{name}" for name in RUN))
+
+
+class RunFolder:
+    """``config.toml``, ``environment.json``, ``metrics.jsonl`` (no times in it), ``timing.jsonl``, ``result.json``.
+
+    Args:
+        path: the folder; made if it is not there.
+        config: of this run; a folder that holds another one is refused, field by field, but for settings that may change.
+        resume: whether to go on with what is there.
+    """
+
+    def __init__(self, path: Path, config: Config, resume: bool) -> None:
+        self.path, self.config = path, config
+        path.mkdir(parents=True, exist_ok=True)
+        self.lock = FileLock(path / ".lock", timeout=0)
+        try:
+            self.lock.acquire()
+        except Timeout as error:
+            raise GecoError(f"another process is training in {path}; choose another --out") from error
+        self._mine = _identity(path / ".lock")
+        self.board: Any = None
+        try:
+            self._open(resume)
+            self.board = _board(path, 0) if config.train.tensorboard and not resume else None
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, resume: bool) -> None:
+        if not (self.path / "config.toml").exists():
+            write_file(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
+            write_file(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
+        elif not resume:
+            raise GecoError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
+        else:
+            self._change(_differences(self._stored(), self.config.to_json()))
+            sweep(self.path / "best")
+
+    def _stored(self) -> dict[str, Any]:
+        try:
+            return read_toml(self.path / "config.toml", _before(self.config), run=True).to_json()
+        except GecoError as error:
+            raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
+
+    def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
+        """Take over settings that may change, and refuse all if there is one that may not."""
+        refused = [f"{name}: {old!r} there, {new!r} now" for name, old, new in changes if not self._free(name, old, new)]
+        if refused:
+            raise CheckpointError(
+                f"{self.path} was started with another configuration ({'; '.join(refused)}); "
+                "give the same settings to go on, or choose another --out"
+            )
+        if changes:
+            say(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
+            (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
+            write_file(self.path / "config.toml", to_toml(self.config).encode())
+
+    def _free(self, name: str, old: Any, new: Any) -> bool:
+        """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
+        c = self.config
+        steady = c.optim.schedule in ("constant", "plateau") and c.model.name != "polynormer"
+        return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
+
+    def check(self) -> None:
+        """Refuse to write into a folder that was removed, or made anew by another process, while this one trained."""
+        if _identity(self.path / ".lock") != self._mine:
+            raise ResourceError(f"{self.path} was removed or replaced while it was trained in; nothing more is written to it")
+
+    def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
+        """Add one evaluation."""
+        self.check()
+        if self.board is not None:
+            for name, value in {**line, **timing}.items():
+                self.board.add_scalar(name, value, line["epoch"])
+        for name, values in (("metrics", line), ("timing", {"epoch": line["epoch"], **timing})):
+            with (self.path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(values) + "\n")
+
+    def rewind(self, history: list[dict[str, Any]]) -> None:
+        """Make the metrics file what it was at a checkpoint; TensorBoard is told to forget what came after it."""
+        if self.config.train.tensorboard:
+            self.board = _board(self.path, history[-1]["epoch"] + 1 if history else 0)
+        write_file(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Write the result."""
+        self.check()
+        write_file(self.path / "result.json", json.dumps(result, indent=2).encode())
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self.board is not None:
+            self.board.close()
+        self.lock.release()
+
+
+def _board(path: Path, start: int) -> Any:
+    """Return TensorBoard's writer of ``path/tensorboard``, which drops what it holds from the given epoch on."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise GecoError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
+    return SummaryWriter(str(path / "tensorboard"), purge_step=start)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = sorted(old.keys() | new.keys())
+        return [d for k in keys for d in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
+    return [] if old == new else [(where, old, new)]
+
+
+def _before(config: Config) -> Config:
+    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics."""
+    return replace(config, train=replace(config.train, statistics=0))

@@ -1,0 +1,88 @@
+"""What a run leaves behind, put to use: its best network on its own data, on new files, and what it listens to.
+
+Shapes: N nodes, B graphs, T targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from geco.data.dataset import GraphDataset, Info
+from geco.data.loaders import GraphLoader
+from geco.data.molecules import ATOM_CATEGORIES
+from geco.data.user.schema import Column, Schema
+from geco.errors import CheckpointError, DataError
+from geco.nn.network import Network
+from geco.store import has_entry, read_entry
+from geco.train.batches import as_trained
+from geco.train.build import encoded
+from geco.train.checkpoint import check_format
+from geco.train.config import Config, as_saved, from_table
+
+__all__ = ["Run", "load_run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained network with what is needed to use it; none of its training data."""
+
+    network: Network
+    info: Info
+    config: Config
+    schema: Schema | None
+
+    def reading(self, path: Path) -> Schema:
+        """Return how new files are to be read: as those the network was trained on, or as molecules are."""
+        if self.schema is not None:
+            return self.schema
+        i = self.info
+        counts = (0,) * len(i.names)
+        if i.level == "graph" and i.categories == ATOM_CATEGORIES and i.target != "tokens":
+            smiles = (Column("molecules", "smiles", "smiles", "text"),)
+            return Schema("molecules", "graph", i.target, i.metric, i.names, counts, False, smiles)
+        raise DataError(
+            f"{path}: how to read new files is known for runs on imported data and on molecules, this one is on {i.name}; "
+            "load the network in Python with geco.train.trained_run.load_run"
+        )
+
+    @torch.no_grad()
+    def predict(self, dataset: GraphDataset) -> Tensor:
+        """Return probabilities, or values, of every node ``(N, T)`` or graph ``(B, T)``; encodings are made here."""
+        dataset = encoded(dataset, self.config)
+        if len(dataset) == 1 and self.info.level == "node":
+            output: Tensor = self.network(as_trained(dataset[0], self.config)).float()
+        else:
+            loader = GraphLoader(dataset, range(len(dataset)), self.config.data.batch_size, shuffle=False)
+            output = torch.cat([self.network(batch).float() for batch in loader.epoch(0)])
+        if self.info.target == "class":
+            return output.softmax(-1)
+        return output.sigmoid() if self.info.target == "labels" else output
+
+
+def load_run(path: Path) -> Run:
+    """Return the best network of a run folder; of several seeds, that of the first.
+
+    Args:
+        path: as given to ``geco train --out``, or the folder of one seed in it.
+    """
+    found = [folder / "best" for folder in (path, *sorted(path.glob("seed-*"))) if has_entry(folder / "best")]
+    if not found:
+        raise CheckpointError(f"{path} holds no finished epoch of a run (no best in it or in seed-*)")
+    try:
+        entry = read_entry(found[0])
+    except ValueError as error:
+        raise CheckpointError(f"{error}; train it again") from error
+    check_format(entry, str(found[0]))
+    about, where = entry.about, str(found[0])
+    try:
+        network = Network(**Network.upgraded(about["network"], about["format"]))
+        network.load_state_dict(entry.arrays)
+        schema = Schema.from_json(about["schema"]) if about.get("schema") else None
+        config = from_table(as_saved(about["config"]), Config(), where)
+        return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from geco.data.encodings import Degree, LaplacianEigenvectors, RandomWalk, Relative
+from geco.data.encodings.registry import NAMES, parse
+from geco.errors import GecoError
+
+
+def test_names_are_those_of_the_arrays() -> None:
+    assert all(parse(name).name == name.replace("-", "_") for name in NAMES)
+
+
+def test_sizes() -> None:
+    assert parse("lap-pe:3") == LaplacianEigenvectors(3)
+    assert parse("rwse:5") == RandomWalk(steps=5)
+    assert parse("degree") == Degree()
+    assert parse("rel-shortest-path:2") == Relative("shortest-path", rank=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lap_pe", "did you mean lap-pe"),
+        ("zzz", "There are lap-pe"),
+        ("rwse:", "say rwse:8"),
+        ("rwse:-1", "rwse:8"),
+        ("rwse:0", "at least 1"),
+    ],
+)
+def test_what_is_refused(text: str, said: str) -> None:
+    with pytest.raises(GecoError, match=said):
+        parse(text)
