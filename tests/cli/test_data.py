@@ -14,22 +14,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from geco.cli import data
 from geco.cli.main import main
 from geco.data import loading
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.places import cache_folder, entries, raw_files, raw_folders
-from geco.data.registry import DATASETS, find
+from geco.data.registry import DATASETS, EMBEDDED, find
 from geco.store import Entry
 from tests.cli.conftest import Run
 
 
 def test_list_has_every_name_once(run: Run) -> None:
     lines = run("data", "list").splitlines()
-    names = [line.split()[0] for line in lines[2 : 2 + len(DATASETS) + len(data.EMBEDDED)]]
-    assert names == [*DATASETS, *data.EMBEDDED]
-    assert set(data.EMBEDDED) == set(loading.EMBEDDED)
+    names = [line.split()[0] for line in lines[2 : 2 + len(DATASETS) + len(EMBEDDED)]]
+    assert names == [*DATASETS, *EMBEDDED]
     row = next(line for line in lines if line.startswith("peptides-struct "))
     cells = ["graph values", "mae ↓", "15,535", "150.9", "307.3", "0.2464", "-", "CC BY-NC 4.0", "Peptides-struct"]
     assert re.split(r"\s{2,}", row)[1:] == cells

@@ -13,20 +13,11 @@ from tyro.conf import Positional, arg
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table
 from geco.data.places import cache_folder, entries, imported, is_imported, raw_files
-from geco.data.registry import DATASETS, Spec, find
+from geco.data.registry import DATASETS, EMBEDDED, Spec, find
 from geco.errors import GecoError
 
 __all__ = ["check_name", "list_datasets", "prepare"]
 
-# Data sets that need no files: task and score. Their sizes depend on the versions of scikit-learn and Python.
-EMBEDDED = {
-    "digits": ("node class", "accuracy ↑"),
-    "ring-copy": ("node class", "accuracy ↑"),
-    "tree-copy": ("node class", "accuracy ↑"),
-    "echo": ("node class", "accuracy ↑"),
-    "echo-64": ("node class", "accuracy ↑"),
-    "python-ast": ("graph tokens", "token-f1 ↑"),
-}
 HEADING = ["name", "task", "metric", "graphs", "nodes", "edges", "paper", "here", "licence", "title"]
 TEXTS = (1, 2, 7, 8, 9)  # columns to align left
 LEGEND = """
@@ -48,7 +39,7 @@ def list_datasets(data_dir: Folder = None, cache_dir: Folder = None) -> None:
     """
     use_cache(cache_dir)
     rows = [HEADING, *(_row(spec, data_dir) for spec in DATASETS.values())]
-    rows += [[name, *about, "", "", "", "", _here(name, "embedded"), "", ""] for name, about in EMBEDDED.items()]
+    rows += [[name, e.task, e.metric, "", "", "", "", _here(name, "embedded"), "", ""] for name, e in EMBEDDED.items()]
     rows += [
         [name, f"{info['level']} {info['target']}", str(info["metric"]), "", "", "", "", "imported", "", ""]
         for name, info in imported().items()

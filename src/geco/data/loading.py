@@ -8,59 +8,19 @@ import platform
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 
 from geco.data.assemble import check
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset, Info
 from geco.data.places import raw_files, raw_folders
-from geco.data.registry import DATASETS, Layout, Spec, find
+from geco.data.registry import DATASETS, EMBEDDED, Layout, Spec, find
 from geco.errors import DataError
 from geco.store import Entry, sha256
 
-__all__ = ["EMBEDDED", "load", "locate"]
+__all__ = ["load", "locate"]
 
 VERSION = 2  # of the readers; raise it when one of them reads differently
-
-
-def _digits() -> GraphDataset:
-    from geco.data.digits import digits
-
-    return digits()
-
-
-def _python_ast() -> GraphDataset:
-    from geco.data.python_ast import python_ast
-
-    return python_ast()
-
-
-def _ring_copy() -> GraphDataset:
-    from geco.data.synthetic import ring_copy
-
-    return ring_copy(50)
-
-
-def _tree_copy() -> GraphDataset:
-    from geco.data.synthetic import tree_copy
-
-    return tree_copy(6)
-
-
-def _echo(distance: int) -> GraphDataset:
-    from geco.data.echo import echo
-
-    return echo(distance)
-
-
-# Data sets that need no files: how to make one, and what it depends on besides this code.
-EMBEDDED: dict[str, tuple[Callable[[], GraphDataset], Callable[[], str]]] = {
-    "digits": (_digits, lambda: f"scikit-learn {version('scikit-learn')}"),
-    "ring-copy": (_ring_copy, lambda: f"numpy {version('numpy')}"),
-    "tree-copy": (_tree_copy, lambda: f"numpy {version('numpy')}"),
-    "echo": (lambda: _echo(16), lambda: f"numpy {version('numpy')}"),
-    "echo-64": (lambda: _echo(64), lambda: f"numpy {version('numpy')}"),
-    "python-ast": (_python_ast, lambda: f"Python {platform.python_version()}"),
-}
 
 
 def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
@@ -81,8 +41,9 @@ def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = No
 
     cache = cache or Cache()
     if name in EMBEDDED:
-        make, depends = EMBEDDED[name]
-        return _cached(cache, name, {"embedded": depends(), "version": VERSION}, make)
+        embedded = EMBEDDED[name]
+        recipe = {"embedded": _version(embedded.depends), "version": VERSION}
+        return _cached(cache, name, recipe, lambda: resolve_name(embedded.make)(*embedded.arguments))
     if name not in DATASETS and (own := stored(name)) is not None:
         return own
     spec = find(name)
@@ -91,6 +52,11 @@ def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = No
     reader = importlib.import_module(f"geco.data.sources.{layout.reader}")
     recipe = {"spec": repr(spec), "reader": layout.reader, "version": VERSION, "files": files}
     return _cached(cache, name, recipe, lambda: reader.read(folder, spec))
+
+
+def _version(name: str) -> str:
+    """Return Python's version, or a package's, after its name."""
+    return f"{name} {platform.python_version() if name == 'Python' else version(name)}"
 
 
 def locate(spec: Spec, data_dir: Path | None = None, offline: bool = False) -> tuple[Path, Layout]:

@@ -16,7 +16,7 @@ from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset, Info
 from geco.data.own_schema import Column, OwnOptions, Schema
 from geco.data.places import cache_folder
-from geco.data.registry import DATASETS
+from geco.data.registry import DATASETS, EMBEDDED
 from geco.errors import DataError, GecoError
 from geco.store import Entry, read_entry
 
@@ -96,8 +96,6 @@ def store(dataset: GraphDataset, name: str, schema: Schema | None = None) -> Pat
         name: of small letters, digits, ``-``, ``_`` and ``.``, not that of a known data set.
         schema: from `read_own`, for reading new files of the same form.
     """
-    from geco.data.loading import EMBEDDED
-
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise GecoError(
             f"the name {name!r} is not usable; take at most 64 small letters, digits, '-', '_' and '.', a letter or digit first"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Layout", "Remote", "Sizes", "Spec"]
+__all__ = ["Embedded", "Layout", "Remote", "Sizes", "Spec"]
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,22 @@ class Spec:
     paper: float | None = None
     source: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A data set that needs no files: it is computed, or comes with a package. Sizes depend on that package's version.
+
+    Args:
+        make: the function that returns it, ``module:name``.
+        depends: what it depends on besides this code: Python, or a package.
+        task: level and kind of prediction.
+        metric: name of the score and which way is better.
+        arguments: of the function.
+    """
+
+    make: str
+    depends: str
+    task: str
+    metric: str
+    arguments: tuple[int, ...] = ()
