@@ -1,7 +1,8 @@
-"""What TensorBoard is told."""
+"""What TensorBoard is told, and which settings of a run may change."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 from geco.data.synthetic import erdos_renyi
-from geco.errors import GecoError, Interrupted
-from geco.train.config import Config, ModelConfig, TrainConfig
+from geco.errors import CheckpointError, GecoError, Interrupted
+from geco.train.config import Config, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
+from geco.train.runlog import RunFolder
 
 BOARD = Config(model=ModelConfig("mlp", hidden=4), train=TrainConfig(epochs=3, tensorboard=True))
 
@@ -62,3 +64,13 @@ def test_without_tensorboard_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         Trainer(BOARD, erdos_renyi(30, degree=3), tmp_path / "run")
     plain = replace(BOARD, train=replace(BOARD.train, tensorboard=False))
     Trainer(plain, erdos_renyi(30, degree=3), tmp_path / "other").fit()
+
+
+@pytest.mark.parametrize(("name", "refused"), [("geco", False), ("hyena", False), ("gcn", False), ("polynormer", True)])
+def test_more_epochs_may_follow_if_none_depends_on_their_number(name: str, refused: bool, tmp_path: Path) -> None:
+    config = Config(model=ModelConfig(name), optim=OptimConfig(schedule="constant"), train=TrainConfig(epochs=3))
+    RunFolder(tmp_path / "run", config, resume=False).close()
+    longer = replace(config, train=TrainConfig(epochs=4))
+    wrong = pytest.raises(CheckpointError, match=r"train\.epochs: 3 there, 4 now")
+    with wrong if refused else contextlib.nullcontext():
+        RunFolder(tmp_path / "run", longer, resume=True).close()
