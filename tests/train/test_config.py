@@ -88,6 +88,15 @@ def test_choices_are_those_of_the_layers(setting: str, wanted: tuple[str, ...]) 
     assert get_args(get_type_hints(ModelConfig)[setting]) == wanted
 
 
+def test_what_differs_is_all_that_is_needed(tmp_path: Path) -> None:
+    config = Config(DataConfig("cora"), ModelConfig(dropout=0.125), seed=7)
+    text = to_toml(config, Config())
+    assert tomllib.loads(text) == {"seed": 7, "data": {"name": "cora"}, "model": {"dropout": 0.125}}
+    (tmp_path / "c.toml").write_text(text)
+    assert read_toml(tmp_path / "c.toml") == config
+    assert to_toml(Config(), Config()) == ""
+
+
 def test_needs_no_torch() -> None:
     code = "import sys, geco.train.config; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
