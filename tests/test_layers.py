@@ -12,7 +12,7 @@ import pytest
 import torch
 
 SOURCE = Path(__file__).parent.parent / "src" / "geco"
-BASE = {"geco", "errors", "console", "machine", "store"}  # of `geco` itself only the version
+BASE = {"geco", "errors", "console", "machine", "store", "names"}  # of `geco` itself only the version
 DATA = {"data", *(f"data.{name}" for name in ("registry", "sources", "user", "fetch", "safe", "embedded", "encodings"))}
 
 # What each package may import besides itself; a package of this table inside another one is a package of its own.
@@ -23,7 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "machine": set(),
     "store": {"errors"},
     "configs": set(),
-    "nn": set(),
+    "names": {"errors"},
+    "nn": {"names"},
     "data": BASE | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
     "data.registry": {"errors"},
     "data.safe": {"errors"},

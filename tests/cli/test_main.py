@@ -32,7 +32,13 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return end.value.code, lines[0]
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["data"], ["data", "--help"], ["data", "list"], ["data", "list", "--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([], ["--help"], ["train", "--help"], ["data"], ["data", "--help"], ["data", "list"]),
+        *(["data", "list", "--help"], ["data", "prepare", "--help"]),
+    ],
+)
 def test_quick_commands_do_not_load_torch(words: list[str], tmp_path: Path) -> None:
     code = (
         "import sys; from geco.cli.main import main\n"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +26,7 @@ from geco.data.registry import find
 from geco.errors import GecoError
 from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, of_the_paper
 from geco.train.build import columns
-from geco.train.config import Config, read_toml
+from geco.train.config import Config, read_toml, to_toml
 from geco.train.engine import Trainer
 from tests.configs.fixtures import write
 
@@ -34,6 +36,7 @@ LRGB = {"pascalvoc-sp", "coco-sp", "peptides-func", "peptides-struct", "pcqm-con
 MANY = set(PAPER) - NODES
 SMALL = {"peptides-func-small", "ogbg-molhiv-small"}
 Datasets = Callable[..., GraphDataset]
+DOCS = Path(__file__).parents[2] / "docs" / "configurations.md"
 TABLE = Path(__file__).parents[2] / "docs" / "results" / "parameters.md"
 
 
@@ -69,19 +72,46 @@ def test_there_is_one_of_every_kind() -> None:
     assert set(committed()) == wanted
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_every_setting_says_where_it_comes_from(name: str) -> None:
-    text = of_the_paper()[name].read_text()
-    bare = [line for line in text.splitlines() if line and line[0] not in "#[" and not re.search(r"\S  # \S", line)]
-    assert bare == []
-    table, m = tomllib.loads(text), CONFIGS[name].model
-    wanted = {"hidden", "layers", "dropout", "order", "norm", "ffn_ratio", "permutation", "act", "head_layers", "head_dropout"}
-    wanted |= {"local", "mixer", "layer_norm"} if m.name == "hybrid" else set()
-    wanted |= {"encoding_width", "join"} if CONFIGS[name].data.encodings else set()
-    assert wanted - set(table["model"]) == set()
-    assert {"name", "lr", "weight_decay", "schedule", "warmup", "clip"} - set(table["optim"]) == set()
-    assert {"name", "encodings"} - set(table["data"]) == set()
-    assert {"epochs", "class_weights"} - set(table["train"]) == set()
+def stated(name: str) -> dict[str, Any]:
+    """Return the values of a shipped file, by dotted name."""
+    table = tomllib.loads(shipped()[name].read_text())
+    return {f"{part}.{key}": value for part, values in table.items() for key, value in values.items()}
+
+
+def default(setting: str) -> Any:
+    part, _, key = setting.partition(".")
+    return Config().to_json()[part][key]
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_file_holds_only_what_is_not_the_default(name: str) -> None:
+    assert {setting: value for setting, value in stated(name).items() if value == default(setting)} == {}
+    assert "data.name" in stated(name)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_value_has_a_source(name: str) -> None:
+    head, _, rest = shipped()[name].read_text().partition("\n\n")
+    bare = [line for line in rest.splitlines() if line and line[0] != "[" and not re.search(r"\S  # \S", line)]
+    assert bare == [] or "python -m geco.studies." in head  # a study chose them all, or says that they are not tuned
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_configuration_is_whole(name: str, tmp_path: Path) -> None:
+    config = read_toml(shipped()[name])
+    (tmp_path / "whole.toml").write_text(to_toml(config))
+    (tmp_path / "short.toml").write_text(to_toml(config, Config()))
+    assert read_toml(tmp_path / "whole.toml") == read_toml(tmp_path / "short.toml") == config
+    assert tomllib.loads((tmp_path / "short.toml").read_text()) == tomllib.loads(shipped()[name].read_text())
+    found = defaults([config.data.name, "--config", name])  # nothing is left over from the data set's own configuration
+    assert all(getattr(found, part) == getattr(config, part) for part in ("data", "model", "optim", "train"))
+
+
+def test_the_defaults_that_files_leave_out_are_those_of_the_documentation() -> None:
+    rows = [line.strip("| ").split(" | ") for line in DOCS.read_text().splitlines() if re.match(r"\| `\w+\.\w+", line)]
+    listed = [pair for row in rows for pair in re.findall(r"`(\w+\.\w+) = ([^`]+)`", row[0])]
+    assert [(setting, json.loads(value)) for setting, value in listed] == [(s, default(s)) for s, _ in listed]
+    assert len(listed) > 20
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -174,22 +204,13 @@ def test_a_configuration_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert defaults(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_nothing_is_left_over_from_the_data_sets_own_configuration(name: str) -> None:
-    config = CONFIGS[name]
-    found = defaults([config.data.name, "--config", name])
-    unused = ("local", "mixer", "layer_norm", "heads", "mixer_dropout") if config.model.name == "geco" else ()
-    model = replace(found.model, **{key: getattr(config.model, key) for key in unused})
-    if not config.data.encodings:  # then what joins them is not used either
-        model = replace(model, encoding_width=config.model.encoding_width, join=config.model.join)
-    assert (found.data, model, found.optim, found.train) == (config.data, config.model, config.optim, config.train)
-
-
 def test_a_wrong_name_lists_near_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GecoError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
         defaults(["peptides-func", "--config", "peptide-func-pur"])
     with pytest.raises(GecoError, match=r"there are .*coco-sp, .*yelp"):
         defaults(["peptides-func", "--config", "zzzz"])
+    with pytest.raises(GecoError, match=r"for that network: `geco train pubmed --model\.name gps-performer`"):
+        defaults(["pubmed", "--config", "pubmed-gps-performer"])
     with pytest.raises(GecoError, match=r"cannot read the configuration none\.toml"):
         defaults(["peptides-func", "--config", "none.toml"])

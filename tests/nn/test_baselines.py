@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -12,19 +13,22 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import SGFormer
 
-from geco.nn.baselines import BASELINES
+from geco.names import BASELINES
 from geco.nn.functional import compact
 from geco.nn.hyena import HyenaFilter
 from geco.nn.network import Network
-from geco.nn.permutation import shuffled
+from geco.nn.permutation import Permutation, shuffled
 from geco.nn.rings import rings_of
+from geco.nn.transformers import HyenaStack
+
+ORDERS: tuple[Permutation, ...] = ("natural", "static", "dynamic")
 
 
 def test_sgformer_is_pygs_on_one_graph() -> None:
     torch.manual_seed(0)
     theirs = SGFormer(5, 8, 8, 1, 1, 0.0, 2, 0.0).eval()
     torch.manual_seed(0)
-    ours = BASELINES["sgformer"](5, 8, 2, 0.0, 1).eval()
+    ours = resolve_name(BASELINES["sgformer"])(5, 8, 2, 0.0, 1).eval()
     ours.local.load_state_dict(theirs.graph_conv.state_dict())  # its convolutions are drawn later
     x, edges, batch = torch.randn(10, 5), torch.randint(10, (2, 30)), torch.zeros(10, dtype=torch.int64)
     wanted = (theirs.trans_conv(x, batch) + theirs.graph_conv(x, edges)) / 2
@@ -32,7 +36,7 @@ def test_sgformer_is_pygs_on_one_graph() -> None:
 
 
 def test_heads_of_the_performer_share_the_width() -> None:
-    performer = BASELINES["gps-performer"](5, 32, 1, 0.0, 4).layers[0].attn  # type: ignore[index, union-attr]
+    performer = resolve_name(BASELINES["gps-performer"])(5, 32, 1, 0.0, 4).layers[0].attn
     assert performer.q.out_features == 32
     assert performer.fast_attn.projection_matrix.shape[1] == 8
 
@@ -58,7 +62,7 @@ def test_sparse_features_give_the_numbers_and_gradients_of_dense_ones(body: str)
 def test_hyena_takes_nodes_in_the_order_it_is_told() -> None:
     x, edges = torch.randn(30, 5), torch.randint(30, (2, 60))
     torch.manual_seed(0)
-    natural, *others = (BASELINES["hyena"](5, 8, 2, 0.0, 1, permutation=p, seed=3) for p in ("natural", "static", "dynamic"))
+    natural, *others = (HyenaStack(5, 8, 2, 0.0, 1, permutation=p, seed=3) for p in ORDERS)
     for other in others:
         other.load_state_dict(natural.state_dict())
     static, dynamic = others
@@ -66,7 +70,7 @@ def test_hyena_takes_nodes_in_the_order_it_is_told() -> None:
     assert order is not None
     assert torch.allclose(static(x, edges)[order], natural(x[order], edges), atol=1e-5)
     first = dynamic.train()(x, edges)
-    dynamic.set_epoch(1)  # type: ignore[operator]
+    dynamic.set_epoch(1)
     assert not torch.allclose(dynamic(x, edges), first, atol=1e-3)
     assert torch.equal(dynamic.eval()(x, edges), dynamic(x, edges))  # the mean of orders that training never sees
 

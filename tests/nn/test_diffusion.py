@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
+from geco.names import BASELINES
 from geco.nn import reference
-from geco.nn.baselines import BASELINES
 from geco.nn.diffusion import Diffusion
 from geco.nn.functional import compact
 from geco.nn.network import Network

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
 
 import pytest
 import torch
@@ -13,11 +12,9 @@ from torch_geometric.data import Data
 from geco.data import StructureOrder
 from geco.nn import GECO, places
 from geco.nn.network import Network
-from geco.nn.permutation import Permutation
 from geco.nn.places import placed
 from geco.nn.rings import rings_of
 from geco.nn.stack import HybridStack
-from geco.train.settings import Choice
 from tests.conftest import random_edges, relative_error
 from tests.nn.contract import assert_contract
 
@@ -42,10 +39,6 @@ def waved(model: nn.Module) -> nn.Module:
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
     return model
-
-
-def test_settings_name_the_same_orders() -> None:
-    assert get_args(Choice) == ("auto", *get_args(Permutation))
 
 
 @pytest.mark.parametrize("make", [geco, hybrid])

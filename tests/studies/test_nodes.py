@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from geco.studies.nodes import CHOOSING, MODELS, SEEDS, TRIALS, Tuned, add_costs, table
+from geco.studies.nodes import CHOOSING, MODELS, SEEDS, TRIALS, Tuned, add_costs, table, write_configs
+from geco.train.config import read_toml
 
 RULES = {"tried": TRIALS["pubmed"], "judged": CHOOSING["pubmed"]}
 
@@ -45,3 +46,16 @@ def test_costs_are_of_models_with_a_chosen_trial(tmp_path: Path) -> None:
     record = Tuned(tmp_path / "pubmed-gcn.json", "pubmed", "gcn")
     add_costs({"gcn": record}, None, turns=1)
     assert not record.path.exists()
+
+
+def test_only_settings_that_differ_are_written(tmp_path: Path) -> None:
+    """GECO's file always; a baseline's where another trial was chosen for it; none where the seeds are not done."""
+    for model, valid in (("geco", [0.1, 0.2, 0.3]), ("gcn", [0.1, 0.2, 0.3]), ("gat", [0.3, 0.2, 0.1])):
+        Tuned(tmp_path / f"tolokers-{model}.json", "tolokers", model).keep(trials=valid, seeds=[{}] * len(SEEDS))
+    Tuned(tmp_path / "tolokers-sage.json", "tolokers", "sage").keep(trials=[0.3, 0.2, 0.1], seeds=[])
+    write_configs(tmp_path, tmp_path, ["tolokers"], MODELS)
+    assert sorted(path.name for path in tmp_path.glob("*.toml")) == ["tolokers-gat.toml", "tolokers.toml"]
+    chosen = read_toml(tmp_path / "tolokers.toml")
+    assert (chosen.data.name, chosen.model.name, chosen.model.hidden) == ("tolokers", "geco", 128)
+    assert "epochs = 120" in (tmp_path / "tolokers-gat.toml").read_text()
+    assert "heads" not in (tmp_path / "tolokers-gat.toml").read_text()

@@ -6,11 +6,18 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from geco.nn.paper_filter import Gain
 
 from geco.errors import GecoError
+from geco.nn.adjacency import Norm
+from geco.nn.blocks import FilterName
+from geco.nn.encoders import Init
+from geco.nn.heads import Pooling, Widths
+from geco.nn.inputs import Join
+from geco.nn.permutation import Permutation
 from geco.train.config import Config, DataConfig, ModelConfig, from_table, read_toml, to_toml
 
 
@@ -39,6 +46,8 @@ def test_round_trip(tmp_path: Path) -> None:
         ({"optim": {"lr": "1e-3x"}}, "optim.lr must be float, got '1e-3x'"),
         ({"train": {"epochs": -1}}, "--train.epochs must be at least 1, got -1"),
         ({"train": {"keep": 1}}, "--train.keep must be at least 2, got 1"),
+        ({"model": {"local": "gnc"}}, r"model\.local must be one of .*, none, got 'gnc' \(did you mean gcn\?\)"),
+        ({"data": {"encodings": ["rwsse:4"]}}, "no encoding is called 'rwsse'; did you mean rwse"),
         ({"data": {"encodings": "rwse"}}, "data.encodings must be"),
         ({"data": {"batch_size": 0}}, "--data.batch-size must be at least 1"),
     ],
@@ -59,6 +68,33 @@ def test_refuses_files(text: bytes | None, message: str, tmp_path: Path) -> None
 def test_whole_numbers_are_floats_too() -> None:
     found = from_table({"optim": {"lr": 1}}, Config(), "f").optim.lr
     assert isinstance(found, float)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("norm", (*get_args(Norm), "attention")),
+        ("filter", ("auto", *get_args(FilterName))),
+        ("filter_gain", get_args(Gain)),
+        ("permutation", ("auto", *get_args(Permutation))),
+        ("join", get_args(Join)),
+        ("embedding_init", get_args(Init)),
+        ("pool", get_args(Pooling)),
+        ("head_widths", get_args(Widths)),
+    ],
+)
+def test_choices_are_those_of_the_layers(setting: str, wanted: tuple[str, ...]) -> None:
+    """Settings name them again because they do not import torch."""
+    assert get_args(get_type_hints(ModelConfig)[setting]) == wanted
+
+
+def test_what_differs_is_all_that_is_needed(tmp_path: Path) -> None:
+    config = Config(DataConfig("cora"), ModelConfig(dropout=0.125), seed=7)
+    text = to_toml(config, Config())
+    assert tomllib.loads(text) == {"seed": 7, "data": {"name": "cora"}, "model": {"dropout": 0.125}}
+    (tmp_path / "c.toml").write_text(text)
+    assert read_toml(tmp_path / "c.toml") == config
+    assert to_toml(Config(), Config()) == ""
 
 
 def test_needs_no_torch() -> None:

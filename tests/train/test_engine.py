@@ -12,7 +12,7 @@ import torch
 
 from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, GecoError, Interrupted, NumericalError
-from geco.nn.baselines import BASELINES
+from geco.names import BASELINES
 from geco.nn.functional import compact
 from geco.nn.model import GECO
 from geco.store import read_entry

@@ -17,7 +17,7 @@ from geco.cli.main import main
 from geco.data import load_dataset
 from geco.data.embedded.synthetic import erdos_renyi
 from geco.machine import resident
-from geco.nn.baselines import BASELINES
+from geco.names import BASELINES
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig
 from geco.train.engine import Trainer
 from geco.train.memory import available, least

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,10 +18,11 @@ import pytest
 from geco.cli.main import main
 from geco.console import Meter
 from geco.data.embedded.synthetic import erdos_renyi
-from geco.errors import GecoError, Interrupted
+from geco.errors import CheckpointError, GecoError, Interrupted
 from geco.store import read_entry
-from geco.train.config import Config, ModelConfig, TrainConfig
+from geco.train.config import Config, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
+from geco.train.run_folder import RunFolder
 from tests.train.runs import (
     FLAGS,
     MANY,
@@ -172,3 +174,13 @@ def test_without_tensorboard_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         Trainer(BOARD, erdos_renyi(30, degree=3), tmp_path / "run")
     plain = replace(BOARD, train=replace(BOARD.train, tensorboard=False))
     Trainer(plain, erdos_renyi(30, degree=3), tmp_path / "other").fit()
+
+
+@pytest.mark.parametrize(("name", "refused"), [("geco", False), ("hyena", False), ("gcn", False), ("polynormer", True)])
+def test_more_epochs_may_follow_if_none_depends_on_their_number(name: str, refused: bool, tmp_path: Path) -> None:
+    config = Config(model=ModelConfig(name), optim=OptimConfig(schedule="constant"), train=TrainConfig(epochs=3))
+    RunFolder(tmp_path / "run", config, resume=False).close()
+    longer = replace(config, train=TrainConfig(epochs=4))
+    wrong = pytest.raises(CheckpointError, match=r"train\.epochs: 3 there, 4 now")
+    with wrong if refused else contextlib.nullcontext():
+        RunFolder(tmp_path / "run", longer, resume=True).close()

@@ -15,6 +15,7 @@ from geco.console import print_table
 from geco.data.paths import cache_folder, entries, imported, is_imported, raw_files
 from geco.data.registry import DATASETS, EMBEDDED, Embedded, Spec, find
 from geco.errors import GecoError
+from geco.names import ENCODINGS
 
 __all__ = ["check_name", "list_datasets", "prepare"]
 
@@ -27,6 +28,7 @@ here          raw: files on disk; cached: read before; embedded: needs no files;
               imported: yours; -: not on this machine
 synthetic     in Python: geco.data.embedded.echo (echo);
               geco.data.embedded.synthetic (erdos_renyi, ring_copy, tree_copy)"""
+WITH_SIZE = f"{', '.join(ENCODINGS)}; with a size: lap-pe:10."
 DROPPED = ("title", "licence", "graphs", "edges")  # first to go on a narrow terminal
 
 
@@ -51,7 +53,7 @@ def list_datasets(data_dir: Folder = None, cache_dir: Folder = None) -> None:
 def prepare(
     names: Annotated[Positional[tuple[str, ...]], arg(metavar="NAME ...", help_behavior_hint="")],
     /,
-    encodings: Annotated[tuple[str, ...], arg(metavar="ENCODING ...", help_behavior_hint="")] = (),
+    encodings: Annotated[tuple[str, ...], arg(metavar="ENCODING ...", help=WITH_SIZE, help_behavior_hint="")] = (),
     workers: Annotated[int | None, arg(metavar="W", help_behavior_hint="")] = None,
     data_dir: Folder = None,
     cache_dir: Folder = None,
@@ -61,7 +63,7 @@ def prepare(
 
     Args:
         names: of data sets, see `geco data list`.
-        encodings: lap-pe, rwse, degree, adj-svd, rel-adjacency, rel-shortest-path, rel-diffusion; with a size: lap-pe:10.
+        encodings: names of `geco.names.ENCODINGS`, after a colon their size.
         workers: processes that compute encodings, 0 for none but this; one for each core, where it pays, if not given.
         data_dir: folder with data sets in their public raw layouts; $GECO_DATA if not given.
         cache_dir: folder for prepared data and downloads; $GECO_CACHE or ~/.cache/geco if not given.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import signal
 import statistics
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from geco.configs import shipped
+from geco.configs import find, shipped
 from geco.console import Meter, print_table, say
 from geco.errors import GecoError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, read_toml, to_toml
@@ -60,6 +59,7 @@ def defaults(words: list[str]) -> TrainOptions:
     """Return what flags are put over: the data set's own configuration, then that given by ``--config``, a path or a name.
 
     A bare name, such as ``peptides-func-pure``, is that of a file in `geco.configs`, unless a file here is called so.
+    Such a file is put over the defaults alone, a user's own over the data set's configuration.
     """
     parser = TrainOptions()
     name = words[0] if words and not words[0].startswith("-") else parser.dataset
@@ -70,11 +70,8 @@ def defaults(words: list[str]) -> TrainOptions:
         path = Path(given)
         if given and (path.is_file() or path.suffix or path.name != given):
             config = read_toml(path, config)
-        elif given in known:
-            config = read_toml(known[given], config)
         elif given:
-            near = difflib.get_close_matches(given.lower(), known, 3, 0.5) or known
-            raise GecoError(f"no configuration is called {given!r} and there is no such file; there are {', '.join(near)}")
+            config = read_toml(find(given))
     return replace(parser, dataset=name, data=config.data, model=config.model, optim=config.optim, train=config.train)
 
 

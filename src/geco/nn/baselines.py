@@ -1,4 +1,5 @@
 r"""The networks GECO is compared with, from PyG where PyG has them, all called alike: ``(x, edge_index, batch)`` to ``(N, D)``.
+Those without message passing are in `geco.nn.transformers`.
 
 Sums over edges that PyG gathers and scatters are sparse products where the layer allows (`geco.nn.sparse`): equal, and faster.
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -23,14 +24,11 @@ from torch_geometric.nn import (
 )
 
 from geco.nn.functional import dropout
-from geco.nn.graph import Graph, prepare
-from geco.nn.mixers import make_mixer
-from geco.nn.ordered import OrderedStack
-from geco.nn.permutation import Permutation
-from geco.nn.resolve import call
 from geco.nn.sparse import SparseGATConv, SparseGCNConv, SparseSAGEConv
 
-__all__ = ["BASELINES", "PLAIN", "LocalStack", "TransformerStack"]
+__all__ = ["GPSStack", "LocalStack", "PolynormerBody", "SGFormerBody", "plain"]
+
+Conv = Callable[[int, int], nn.Module]
 
 
 class LocalStack(nn.Module):
@@ -57,7 +55,7 @@ class LocalStack(nn.Module):
         channels: int,
         layers: int,
         dropout: float,
-        conv: Callable[[int, int], nn.Module] | None,
+        conv: Conv | None,
         norm: bool = True,
     ) -> None:
         super().__init__()
@@ -76,67 +74,42 @@ class LocalStack(nn.Module):
         return x
 
 
-class TransformerStack(OrderedStack):
-    """Pre-norm Transformer layers with attention, or Hyena's operator in its place; the graph's edges are not seen.
+def plain(conv: Callable[[int], Conv | None]) -> Callable[..., LocalStack]:
+    """Return a baseline: a `LocalStack` of the layers that ``conv`` gives for a number of heads.
 
-    Args:
-        in_channels: C.
-        channels: D.
-        layers: L.
-        dropout: probability.
-        heads: of attention.
-        mixer: ``attention`` or ``hyena``.
-        permutation: node order, as in `HybridStack`; attention does not see it.
-        eval_orders: orders averaged in evaluation under ``dynamic``.
-        seed: of the orders.
-        mixer_kwargs: further options of the mixer.
+    Example:
+        >>> plain(lambda heads: GCNConv)(5, 8, 2, 0.0, 4, norm=False).norms
+        ModuleList(
+          (0-1): 2 x Identity()
+        )
     """
 
-    def __init__(
-        self,
+    def make(
         in_channels: int,
         channels: int,
         layers: int,
         dropout: float,
         heads: int,
-        mixer: str,
         *,
-        permutation: Permutation = "natural",
-        eval_orders: int = 4,
-        seed: int = 0,
-        **mixer_kwargs: Any,
-    ) -> None:
-        super().__init__(permutation, layers, seed, eval_orders)
-        self.dropout = dropout
-        self.encoder = nn.Linear(in_channels, channels)
-        mixers = [make_mixer(mixer, channels, heads=heads, **mixer_kwargs) for _ in range(layers)]
-        self.mixers = nn.ModuleList(m for m in mixers if m is not None)
-        self.ffns = nn.ModuleList(
-            nn.Sequential(
-                nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, channels)
-            )
-            for _ in range(layers)
-        )
-        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
+        norm: bool = True,
+    ) -> LocalStack:
+        return LocalStack(in_channels, channels, layers, dropout, conv(heads), norm)
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        batch: Tensor | None = None,
-        graph_id: Tensor | None = None,
-        place: Tensor | None = None,
-    ) -> Tensor:
-        """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        g = self.ordered_by_structure(prepare(x, edge_index, batch, norm=None), batch, place)
-        return self.in_order(lambda graphs: self._run(x, graphs), g, graph_id)
+    return make
 
-    def _run(self, x: Tensor, graphs: list[Graph]) -> Tensor:
-        x = self.encoder(x)
-        for mixer, ffn, norm, g in zip(self.mixers, self.ffns, self.norms, graphs, strict=True):
-            x = x + dropout(call(mixer, norm(x), graph=g), self.dropout, self.training)
-            x = x + dropout(ffn(x), self.dropout, self.training)
-        return x
+
+def _gin(in_channels: int, channels: int) -> nn.Module:
+    mlp = nn.Sequential(nn.Linear(in_channels, channels), nn.ReLU(), nn.Linear(channels, channels))
+    return GINConv(mlp)  # type: ignore[no-any-return]
+
+
+mlp = plain(lambda heads: None)
+gcn = plain(lambda heads: SparseGCNConv)
+gcn_pyg = plain(lambda heads: GCNConv)  # the same, its messages gathered and scattered
+sage = plain(lambda heads: SparseSAGEConv)
+gat = plain(lambda heads: lambda a, b: SparseGATConv(a, b // heads, heads))
+gin = plain(lambda heads: _gin)
+gatedgcn = plain(lambda heads: ResGatedGraphConv)
 
 
 class GPSStack(nn.Module):
@@ -156,6 +129,10 @@ class GPSStack(nn.Module):
         for layer in self.layers:
             x = layer(x, edge_index, batch)
         return x
+
+
+gps = partial(GPSStack, kind="multihead")
+gps_performer = partial(GPSStack, kind="performer")
 
 
 class SGFormerBody(nn.Module):
@@ -199,37 +176,3 @@ class PolynormerBody(Polynormer):  # type: ignore[misc]
         finally:
             handle.remove()
         return taken[0]
-
-
-Make = Callable[..., nn.Module]
-Conv = Callable[[int, int], nn.Module]
-
-
-def _gin(a: int, b: int) -> nn.Module:
-    return GINConv(nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Linear(b, b)))  # type: ignore[no-any-return]
-
-
-PLAIN: dict[str, Callable[[int], Conv | None]] = {  # the layers of a `LocalStack`, by the number of heads
-    "mlp": lambda h: None,
-    "gcn": lambda h: SparseGCNConv,
-    "gcn-pyg": lambda h: GCNConv,  # the same, its messages gathered and scattered
-    "sage": lambda h: SparseSAGEConv,
-    "gat": lambda h: lambda a, b: SparseGATConv(a, b // h, h),
-    "gin": lambda h: _gin,
-    "gatedgcn": lambda h: ResGatedGraphConv,
-}
-
-
-def _plain(conv: Callable[[int], Conv | None]) -> Make:
-    return lambda c, d, n, p, h, norm=True: LocalStack(c, d, n, p, conv(h), norm)
-
-
-BASELINES: dict[str, Make] = {  # (in_channels, channels, layers, dropout, heads), and ``norm`` of a plain one
-    **{name: _plain(conv) for name, conv in PLAIN.items()},
-    "transformer": lambda c, d, n, p, h: TransformerStack(c, d, n, p, h, "attention"),
-    "hyena": lambda c, d, n, p, h, **options: TransformerStack(c, d, n, p, h, "hyena", **options),
-    "gps": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "multihead"),
-    "gps-performer": lambda c, d, n, p, h: GPSStack(c, d, n, p, h, "performer"),
-    "sgformer": SGFormerBody,
-    "polynormer": PolynormerBody,
-}

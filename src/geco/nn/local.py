@@ -6,6 +6,7 @@ Shapes: N nodes, M edges, D channels, E width of the edge features.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -13,14 +14,17 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GINEConv, PNAConv
 from torch_geometric.nn.resolver import activation_resolver
 
+from geco import names
 from geco.nn.edges import check_edges
 from geco.nn.gated import GatedGCN
-from geco.nn.resolve import check_name
+from geco.nn.resolve import check_name, keywords
 from geco.nn.sparse import SparseGCNConv
 
-__all__ = ["LOCALS", "GatedGCN", "LocalConv", "degree_histogram", "make_local"]
+__all__ = ["EDGE_LAYERS", "LOCALS", "GatedGCN", "LocalConv", "degree_histogram", "make_local"]
 
-LOCALS = ("gatedgcn", "gine", "gcn", "gat", "pna", "none")
+LOCALS = (*names.LOCALS, "none")
+EDGE_LAYERS = ("gatedgcn", "gine")  # those for which a `Network` encodes the edge features
+Act = str | Callable[..., Any]
 
 
 class LocalConv(nn.Module):
@@ -68,7 +72,7 @@ def make_local(
     *,
     heads: int = 4,
     dropout: float = 0.0,
-    act: str | Callable[..., Any] = "relu",
+    act: Act = "relu",
     edge_dim: int | None = None,
     degrees: Sequence[int] | Tensor | None = None,
 ) -> nn.Module | None:
@@ -78,7 +82,7 @@ def make_local(
     features; ``gat`` and ``pna`` take them if made with ``edge_dim``; ``gcn`` leaves them out.
 
     Args:
-        name: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna`` or ``none``.
+        name: one of `geco.names.LOCALS`, or ``none``.
         channels: D.
         heads: of ``gat``, a divisor of D.
         dropout: of ``gatedgcn``, whose skips are its own.
@@ -94,17 +98,12 @@ def make_local(
     check_name("local layer", name, LOCALS)
     if channels < 1 or (edge_dim is not None and edge_dim < 1):
         raise ValueError(f"channels and edge_dim must be at least 1, got {channels} and {edge_dim}")
-    if name == "gatedgcn":
-        if edge_dim not in (None, channels):
-            raise ValueError(f"gatedgcn adds edge features to node features: both are {channels} wide, got edge_dim={edge_dim}")
-        return GatedGCN(channels, dropout=dropout, act=act)
-    if name == "gine":
-        return LocalConv(_gine(channels, act, edge_dim), channels, edge_dim or channels)
-    if name == "gcn":
-        return LocalConv(SparseGCNConv(channels, channels), channels, blind=True)
-    if name == "gat":
-        return LocalConv(_gat(channels, heads, edge_dim), channels, edge_dim)
-    return LocalConv(_pna(channels, act, edge_dim, degrees), channels, edge_dim) if name == "pna" else None
+    if name == "none":
+        return None
+    make = resolve_name(names.LOCALS[name])
+    known = {"heads": heads, "dropout": dropout, "act": act, "edge_dim": edge_dim, "degrees": degrees}
+    layer: nn.Module = make(channels, **keywords(make, known))
+    return layer
 
 
 def degree_histogram(edge_index: Tensor, num_nodes: int) -> Tensor:
@@ -117,20 +116,34 @@ def degree_histogram(edge_index: Tensor, num_nodes: int) -> Tensor:
     return torch.bincount(torch.bincount(edge_index[1], minlength=num_nodes))
 
 
-def _gine(channels: int, act: str | Callable[..., Any], edge_dim: int | None) -> nn.Module:
+def gatedgcn(channels: int, *, dropout: float, act: Act, edge_dim: int | None) -> GatedGCN:
+    """Return a `GatedGCN`, whose edges are as wide as its nodes."""
+    if edge_dim not in (None, channels):
+        wanted = f"both are {channels} wide"
+        raise ValueError(f"gatedgcn adds edge features to node features: {wanted}, got edge_dim={edge_dim}")
+    return GatedGCN(channels, dropout=dropout, act=act)
+
+
+def gine(channels: int, *, act: Act, edge_dim: int | None) -> LocalConv:
+    """Return GINE, which needs edge features."""
     mlp = nn.Sequential(nn.Linear(channels, channels), activation_resolver(act), nn.Linear(channels, channels))
-    return GINEConv(mlp, edge_dim=None if edge_dim == channels else edge_dim)  # type: ignore[no-any-return]
+    return LocalConv(GINEConv(mlp, edge_dim=None if edge_dim == channels else edge_dim), channels, edge_dim or channels)
 
 
-def _gat(channels: int, heads: int, edge_dim: int | None) -> nn.Module:
+def gcn(channels: int) -> LocalConv:
+    """Return a GCN that leaves edge features out."""
+    return LocalConv(SparseGCNConv(channels, channels), channels, blind=True)
+
+
+def gat(channels: int, *, heads: int, edge_dim: int | None) -> LocalConv:
+    """Return GAT, the heads side by side."""
     if heads < 1 or channels % heads:
         raise ValueError(f"the width must be a multiple of the heads, got {channels} and {heads}")
-    return GATConv(channels, channels // heads, heads, edge_dim=edge_dim)  # type: ignore[no-any-return]
+    return LocalConv(GATConv(channels, channels // heads, heads, edge_dim=edge_dim), channels, edge_dim)
 
 
-def _pna(
-    channels: int, act: str | Callable[..., Any], edge_dim: int | None, degrees: Sequence[int] | Tensor | None
-) -> nn.Module:
+def pna(channels: int, *, act: Act, edge_dim: int | None, degrees: Sequence[int] | Tensor | None) -> LocalConv:
+    """Return PNA, scaled by the degrees of the training graphs."""
     counts = torch.as_tensor([] if degrees is None else degrees)
     if counts.numel() == 0 or counts.dim() != 1 or not bool(counts[1:].sum() > 0) or bool((counts < 0).any()):
         raise ValueError(
@@ -138,4 +151,4 @@ def _pna(
             "from degree_histogram; at least one node must have an edge"
         )
     aggregators, scalers = ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"]
-    return PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=act)  # type: ignore[no-any-return]
+    return LocalConv(PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=act), channels, edge_dim)

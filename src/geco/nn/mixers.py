@@ -9,35 +9,30 @@ which the node order matters).
 from __future__ import annotations
 
 import inspect
+from pkgutil import resolve_name
 from typing import Any
 
 from torch import nn
 
+from geco import names
 from geco.nn.cascade import Cascade
-from geco.nn.conv import GECOConv
 from geco.nn.hyena import Hyena, ShortConv
 from geco.nn.resolve import build, check_name
 from geco.nn.softmax import Performer, SelfAttention
 
 __all__ = ["MIXERS", "Cascade", "Hyena", "Performer", "SelfAttention", "ShortConv", "make_mixer"]
 
-_MADE: dict[str, type[nn.Module]] = {
-    "geco": GECOConv,
-    "attention": SelfAttention,
-    "performer": Performer,
-    "hyena": Hyena,
-    "conv": ShortConv,
-    "cascade": Cascade,
-}
-MIXERS = (*_MADE, "none")
+# Nothing without options that have no flags, so for Python only: a short convolution, and GECO with a block replaced.
+_PARTS: dict[str, type[nn.Module]] = {"conv": ShortConv, "cascade": Cascade}
+MIXERS = (*names.MIXERS, *_PARTS, "none")
 
 
 def make_mixer(name: str, channels: int, *, heads: int = 4, **options: Any) -> nn.Module | None:
     """Return a mixer of D channels, or None for ``none``.
 
     Args:
-        name: ``geco`` (`GECOConv`), ``attention`` (`SelfAttention`), ``performer`` (`Performer`), ``hyena`` (`Hyena`), ``conv``
-            (`ShortConv`), ``cascade`` (`Cascade`, GECO with a block replaced) or ``none``.
+        name: one of `geco.names.MIXERS`, ``conv`` (`ShortConv`), ``cascade`` (`Cascade`, GECO with a block replaced) or
+            ``none``.
         channels: D.
         heads: H of those that have heads.
         options: further options of the mixer.
@@ -50,6 +45,8 @@ def make_mixer(name: str, channels: int, *, heads: int = 4, **options: Any) -> n
     check_name("mixer", name, MIXERS)
     if name == "none":
         return None
-    if "heads" in inspect.signature(_MADE[name]).parameters:
+    make = _PARTS[name] if name in _PARTS else resolve_name(names.MIXERS[name])
+    if "heads" in inspect.signature(make).parameters:
         options["heads"] = heads
-    return build(name, _MADE[name], channels, options=options)
+    mixer: nn.Module = build(name, make, channels, options=options)
+    return mixer

@@ -6,24 +6,25 @@ Shapes: N nodes, B graphs, M edges, C input channels, D channels, T targets, P p
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from geco.nn.baselines import BASELINES, PolynormerBody, TransformerStack
+from geco.names import BASELINES
 from geco.nn.diffusion import Diffusion
 from geco.nn.functional import dropout
 from geco.nn.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.links import DotHead, LinkHead, PairHead
+from geco.nn.local import EDGE_LAYERS
 from geco.nn.model import GECO
 from geco.nn.pretrained import FORMAT, load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
+from geco.nn.resolve import accepted, call, check_name
 from geco.nn.stack import HybridStack
 
 __all__ = ["Network"]
-
-EDGE_LAYERS = ("gatedgcn", "gine")  # local layers of a hybrid that hear edge features
 
 
 class Network(nn.Module):
@@ -33,7 +34,7 @@ class Network(nn.Module):
     standardised go through a `NodeEncoder`.
 
     Args:
-        body: ``geco``, ``hybrid`` or a name of `BASELINES`.
+        body: ``geco``, ``hybrid`` or a name of `geco.names.BASELINES`.
         in_channels: C, columns of x; 0 where nodes have no features.
         level: what is predicted: ``node``, ``graph`` or ``link``.
         num_targets: T; for tokens P.
@@ -48,7 +49,7 @@ class Network(nn.Module):
         input_dropout: of the features.
         diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for none.
         heads: of layers with attention.
-        options: further options of `GECO`, `HybridStack` or `LocalStack`.
+        options: further options of `GECO`, `HybridStack` or the baseline.
         inputs: further options of `NodeEncoder`, such as ``join`` or ``standardise``.
         head: options of `NodeHead` or `GraphHead`, such as ``pool`` or ``layers``; for links one layer is a dot product, more
             are those of a `PairHead`.
@@ -86,6 +87,7 @@ class Network(nn.Module):
         head: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        check_name("network", body, ("geco", "hybrid", *BASELINES))
         options = _with_hyena(body, options or {}, length=None, interleaved=True)  # so that what is saved names them
         self.config: dict[str, Any] = {
             "body": body, "in_channels": in_channels, "level": level, "num_targets": num_targets,
@@ -111,17 +113,16 @@ class Network(nn.Module):
         elif body == "hybrid":
             self.body = HybridStack(width, hidden, layers, dropout, heads=heads, **options)
         else:
-            self.body = BASELINES[body](width, hidden, layers, dropout, heads, **options)
+            self.body = resolve_name(BASELINES[body])(width, hidden, layers, dropout, heads, **options)
         self.head = make_head(level, hidden, num_targets, vocabulary, **(head or {}))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
         """Tell encoder and body which epoch of how many they train in, if they depend on it."""
         if self.nodes is not None:
             self.nodes.set_epoch(epoch)
-        if isinstance(self.body, GECO | HybridStack | TransformerStack):
-            self.body.set_epoch(epoch)
-        elif isinstance(self.body, PolynormerBody):
-            self.body.set_epoch(epoch, epochs)
+        set_epoch = getattr(self.body, "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(**accepted(set_epoch, {"epoch": epoch, "epochs": epochs}))
 
     def embed(self, data: Data) -> Tensor:
         """Return the features as the body sees them, ``(N, .)``."""
@@ -132,16 +133,9 @@ class Network(nn.Module):
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""
         x, batch = self.embed(data), data.batch if "batch" in data else None
-        graph_id, place = data.get("graph_id", None), data.get("place", None)
-        if isinstance(self.body, GECO):
-            h = self.body(x, data.edge_index, batch, data.edge_weight if "edge_weight" in data else None, graph_id, place)
-        elif isinstance(self.body, HybridStack):
-            edges = None if self.edges is None else self.edges(data)
-            h = self.body(x, data.edge_index, batch, edges, graph_id, place)
-        elif isinstance(self.body, TransformerStack):
-            h = self.body(x, data.edge_index, batch, graph_id, place)
-        else:
-            h = self.body(x, data.edge_index, batch)
+        known = {name: data.get(name, None) for name in ("edge_weight", "graph_id", "place")}
+        edges = None if self.edges is None else self.edges(data)
+        h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()
         out: Tensor = self.head(h, *graphs)
         return out

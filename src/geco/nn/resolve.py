@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
-__all__ = ["build", "call", "check_name", "reset"]
+__all__ = ["accepted", "build", "call", "check_name", "keywords", "reset"]
 
 T = TypeVar("T")
 
@@ -45,6 +45,29 @@ def build(name: str, make: Callable[..., T], *args: Any, options: Mapping[str, A
     return make(*args, **options)
 
 
+def accepted(function: Callable[..., Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the given things that a function names among its arguments (all of them if it takes any).
+
+    Example:
+        >>> accepted(nn.Linear(2, 3).forward, {"input": 1, "batch": 2})
+        {'input': 1}
+    """
+    parameters = inspect.signature(function).parameters
+    takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+    return {name: value for name, value in known.items() if takes_any or name in parameters}
+
+
+def keywords(make: Callable[..., Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the given things that a function names as its keyword-only arguments.
+
+    Example:
+        >>> keywords(sorted, {"key": len, "iterable": [], "hidden": 8})
+        {'key': <built-in function len>}
+    """
+    parameters = inspect.signature(make).parameters
+    return {name: known[name] for name, p in parameters.items() if p.kind == p.KEYWORD_ONLY and name in known}
+
+
 def call(module: nn.Module, x: Tensor, **known: Any) -> Tensor:
     """Call a module with x and those of the given things that its ``forward`` names (all of them if it takes any).
 
@@ -52,10 +75,7 @@ def call(module: nn.Module, x: Tensor, **known: Any) -> Tensor:
         >>> call(nn.Identity(), Tensor([1.0]), batch=None)
         tensor([1.])
     """
-    parameters = inspect.signature(module.forward).parameters
-    if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
-        known = {name: value for name, value in known.items() if name in parameters}
-    out: Tensor = module(x, **known)
+    out: Tensor = module(x, **accepted(module.forward, known))
     return out
 
 

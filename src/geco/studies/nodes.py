@@ -4,7 +4,8 @@ Every model gets the same trials of a data set (`TRIALS`): each is trained with 
 few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test scores of the other
 trials are not even recorded. What is done is written at once to ``docs/results/nodes`` and not done again, so the study can be
 stopped and started; a record of other trials than those of now is begun anew. ``--cost`` adds seconds and memory of an epoch,
-side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was chosen.
+side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was
+chosen, where it differs from the defaults.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import os
 import statistics
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,15 +172,26 @@ def add_costs(records: dict[str, Tuned], data_dir: Path | None, turns: int) -> N
 
 
 def write_configs(results: Path, folder: Path, names: list[str], models: list[str]) -> None:
-    """Write the chosen settings: GECO's under the name of the data set, where ``geco train`` finds them, others beside it."""
+    """Write the chosen settings: GECO's under the name of the data set, where ``geco train`` finds them.
+
+    Others are written beside it if they are not those of GECO: then ``--model.name`` alone gives them.
+    """
     for name in names:
+        ours = _chosen(results, name, "geco")
         for model in models:
-            record = Tuned(results / f"{name}-{model}.json", name, model)
-            if len(record.known.get("seeds", [])) == len(SEEDS):
-                count = len(record.known["trials"])
-                head = f"# The best of {count} trials by validation: python -m geco.studies.nodes --data {name}\n"
-                path = folder / (f"{name}.toml" if model == "geco" else f"{name}-{model}.toml")
-                path.write_text(head + to_toml(record.config(record.chosen, 0)), encoding="utf-8")
+            found = _chosen(results, name, model)
+            if found is None or (model != "geco" and replace(found, model=replace(found.model, name="geco")) == ours):
+                continue
+            count = len(TRIALS[name])
+            head = f"# The best of {count} trials by validation: python -m geco.studies.nodes --data {name}\n\n"
+            path = folder / (f"{name}.toml" if model == "geco" else f"{name}-{model}.toml")
+            path.write_text(head + to_toml(found, Config()), encoding="utf-8")
+
+
+def _chosen(results: Path, name: str, model: str) -> Config | None:
+    """Return what was chosen for a model, None if its seeds are not done."""
+    record = Tuned(results / f"{name}-{model}.json", name, model)
+    return record.config(record.chosen, 0) if len(record.known.get("seeds", [])) == len(SEEDS) else None
 
 
 def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:

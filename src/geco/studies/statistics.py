@@ -42,9 +42,9 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {  # data set, shipped confi
     "cora, defaults, gcn beside geco": ("cora", "", HYBRID),
     "pubmed, defaults, gcn": ("pubmed", "", {"name": "gcn"}),
     "pubmed, defaults, geco": ("pubmed", "", {"name": "geco"}),
-    "pubmed, tuned, gcn": ("pubmed", "pubmed-gcn", {}),
+    "pubmed, tuned, gcn": ("pubmed", "pubmed", {"name": "gcn"}),
     "pubmed, tuned, geco": ("pubmed", "pubmed", {}),
-    "amazon-photo, tuned, gcn": ("amazon-photo", "amazon-photo-gcn", {}),
+    "amazon-photo, tuned, gcn": ("amazon-photo", "amazon-photo", {"name": "gcn"}),
     "amazon-photo, tuned, geco": ("amazon-photo", "amazon-photo", {}),
     "ring-copy, defaults, geco": ("ring-copy", "", {"name": "geco"}),
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -19,15 +20,22 @@ from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.registry import parse
 from geco.data.encodings.structure_order import StructureOrder
 from geco.errors import GecoError
-from geco.nn.baselines import PLAIN
+from geco.names import BASELINES, LOCALS, MIXERS
+from geco.nn.conv import GECOConv, GECOLayer
 from geco.nn.encoders import Features
+from geco.nn.hybrid import GPSLayer
+from geco.nn.inputs import NodeEncoder
 from geco.nn.local import degree_histogram
+from geco.nn.model import GECO
 from geco.nn.network import Network
+from geco.nn.resolve import keywords
+from geco.nn.stack import HybridStack
 from geco.train.config import Config
 from geco.train.settings import Choice, FilterName
 
 __all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
+OTHERWISE = ("block_norm", "dropout", "filter", "norm")  # settings that are not always what an argument so called is
 FEW = 1000  # labels of one graph below which validation preferred no global block, on Cora (140) and Pubmed (60)
 
 
@@ -57,7 +65,8 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
     """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
     recipes = [parse(text) for text in config.data.encodings]
-    if chosen(config, dataset).model.permutation == "structure" and config.model.name in ("geco", "hybrid", "hyena"):
+    order = keywords(_body(config.model.name), {"permutation": chosen(config, dataset).model.permutation})
+    if order == {"permutation": "structure"}:
         recipes.append(StructureOrder(rule=config.model.structure_version))
     return encode(dataset, recipes) if recipes else dataset
 
@@ -79,22 +88,28 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:
-    """Return the network of a configuration, with weights drawn from its seed."""
+    """Return the network of a configuration, with weights drawn from its seed.
+
+    A setting that is a keyword-only argument of the same name of what is built goes there; only others are listed here.
+    """
     config = chosen(config, dataset)
     info, m = dataset.info, config.model
     torch.manual_seed(seed_of(config.seed))
     network = Network(
-        m.name, columns(dataset, "node/x"), info.level, info.num_targets, categories=info.categories,
-        encodings=_encodings(config, dataset), edge_columns=columns(dataset, "edge/edge_attr"),
-        edge_categories=info.edge_categories, vocabulary=len(info.names) if info.target == "tokens" else 0, hidden=m.hidden,
-        layers=m.layers, dropout=m.dropout, input_dropout=m.input_dropout, diffusion=m.diffusion, heads=m.heads,
+        m.name,
+        columns(dataset, "node/x"),
+        info.level,
+        info.num_targets,
+        categories=info.categories,
+        encodings=_encodings(config, dataset),
+        edge_columns=columns(dataset, "edge/edge_attr"),
+        edge_categories=info.edge_categories,
+        vocabulary=len(info.names) if info.target == "tokens" else 0,
         options=_options(config, dataset),
-        inputs={"join": m.join, "standardise": m.standardise, "init": m.embedding_init},
-        head={
-            "pool": m.pool, "layers": m.head_layers, "widths": m.head_widths, "norm": m.head_norm, "dropout": m.head_dropout,
-            "act": m.act,
-        },
-    )  # fmt: skip
+        inputs={**keywords(NodeEncoder, vars(m)), "init": m.embedding_init},
+        head=_head(config),
+        **keywords(Network, vars(m)),
+    )
     if m.standardise:
         _standardise(network, config, dataset)
     return network
@@ -117,28 +132,49 @@ def _encodings(config: Config, dataset: GraphDataset) -> dict[str, dict[str, Any
     return found
 
 
+def _body(name: str) -> Callable[..., Any]:
+    """Return what makes a body."""
+    made: Callable[..., Any] = {"geco": GECO, "hybrid": HybridStack}.get(name) or resolve_name(BASELINES[name])
+    return made
+
+
 def _options(config: Config, dataset: GraphDataset) -> dict[str, Any]:
-    """Return the further options of GECO or of a hybrid."""
+    """Return the further options of the body: settings by their names, and those that are called otherwise there."""
     m = config.model
-    orders = {"permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed, "act": m.act}
+    settings = {**_by_name(config), "seed": config.seed}
+    options = keywords(_body(m.name), settings)
     if m.name == "geco":
-        block = {} if m.block_norm else {"norm": None}
-        return {**_operator(config), "ffn_ratio": m.ffn_ratio, **block, **orders}
-    hyena = {"filter_kwargs": {"length": m.hyena_length or None}}
-    if m.name == "hyena":
-        return {**hyena, "permutation": m.permutation, "eval_orders": m.eval_orders, "seed": config.seed}
-    if m.name != "hybrid":
-        return {"norm": False} if m.name in PLAIN and not m.block_norm else {}
-    mixers: dict[str, dict[str, Any]] = {
-        "geco": _operator(config),
-        "attention": {"dropout": m.mixer_dropout},
-        "hyena": hyena,
-    }
-    more = {"degrees": _degrees(config, dataset)} if m.local == "pna" else {}
+        norm = "layer_norm" if m.block_norm else None
+        return {**options, **keywords(GECOLayer, settings), **_operator(config), "norm": norm, "act": m.act}
+    if m.name == "hybrid":
+        return {**options, **keywords(GPSLayer, settings), **_hybrid(config, dataset)}
+    return {**options, **keywords(_body(m.name), {"norm": m.block_norm, **_hyena(config)})}
+
+
+def _by_name(config: Config) -> dict[str, Any]:
+    """Return the settings of the model that mean the same wherever an argument has their name."""
+    return {name: value for name, value in vars(config.model).items() if name not in OTHERWISE}
+
+
+def _hybrid(config: Config, dataset: GraphDataset) -> dict[str, Any]:
+    """Return the options of a hybrid's layer."""
+    m = config.model
+    special = {"geco": _operator(config), "attention": {"dropout": m.mixer_dropout}, "hyena": _hyena(config)}
+    named = keywords(resolve_name(MIXERS[m.mixer]), _by_name(config)) if m.mixer in MIXERS else {}
+    scaled = m.local in LOCALS and keywords(resolve_name(LOCALS[m.local]), {"degrees": None})
     return {
-        "local": m.local, "mixer": m.mixer, "norm": m.layer_norm, "ffn_ratio": m.ffn_ratio, "local_kwargs": more,
-        "mixer_kwargs": mixers.get(m.mixer, {}), **orders,
-    }  # fmt: skip
+        "local": m.local,
+        "mixer": m.mixer,
+        "act": m.act,
+        "norm": m.layer_norm,
+        "local_kwargs": {"degrees": _degrees(config, dataset)} if scaled else {},
+        "mixer_kwargs": {**named, **special.get(m.mixer, {})},
+    }
+
+
+def _hyena(config: Config) -> dict[str, Any]:
+    """Return the options of Hyena's operator."""
+    return {"filter_kwargs": {"length": config.model.hyena_length or None}}
 
 
 def _operator(config: Config) -> dict[str, Any]:
@@ -146,7 +182,15 @@ def _operator(config: Config) -> dict[str, Any]:
     m = config.model
     waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
     more = {"windows": {"support": m.support}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(m.filter)
-    return {"order": m.order, "adjacency": m.norm, "filter": m.filter, **({"filter_kwargs": more} if more else {})}
+    named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.norm, "filter": m.filter}
+    return {**named, **({"filter_kwargs": more} if more else {})}
+
+
+def _head(config: Config) -> dict[str, Any]:
+    """Return the options of the head, whose settings begin with its name."""
+    m = config.model
+    named = {name.removeprefix("head_"): value for name, value in vars(m).items() if name.startswith("head_")}
+    return {**named, "pool": m.pool, "act": m.act}
 
 
 def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:

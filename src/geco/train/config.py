@@ -1,8 +1,8 @@
 """Settings from TOML and flags. Nothing here imports torch.
 
 A value comes from the flag, else from the file given by ``--config``, else from the data set's own file in `geco/configs`, else
-from the defaults in `geco.train.settings`. What is wrong is refused with the name of the setting, what was got and what may be
-given.
+from the defaults in `geco.train.settings`. Shipped files hold only what differs from those. What is wrong is refused
+with the name of the setting, what was got and what may be given.
 """
 
 from __future__ import annotations
@@ -88,15 +88,27 @@ def from_table(table: dict[str, Any], base: T, where: str, prefix: str = "") -> 
     return dataclasses.replace(base, **changes)  # type: ignore[type-var]
 
 
-def to_toml(config: Config) -> str:
-    """Return a configuration as TOML that `read_toml` reads back."""
+def to_toml(config: Config, base: Config | None = None) -> str:
+    """Return a configuration as TOML that `read_toml` reads back; with a base, what differs from it.
+
+    Example:
+        >>> print(to_toml(Config(model=ModelConfig(hidden=8)), Config()))
+        [model]
+        hidden = 8
+    """
+    known = base.to_json() if base else {}
     tables, plain = [], []
     for key, value in config.to_json().items():
         if isinstance(value, dict):
-            tables.append(f"[{key}]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in value.items()))
+            tables.append(_lines(value, known.get(key, {}), f"[{key}]\n"))
         else:
-            plain.append(f"{key} = {json.dumps(value)}\n")
-    return "".join(plain) + "\n" + "\n".join(tables)
+            plain.append(_lines({key: value}, known))
+    return "\n".join(part for part in ("".join(plain), *tables) if part)
+
+
+def _lines(table: dict[str, Any], known: dict[str, Any], head: str = "") -> str:
+    changed = {key: value for key, value in table.items() if key not in known or known[key] != value}
+    return head + "".join(f"{key} = {json.dumps(value)}\n" for key, value in changed.items()) if changed else ""
 
 
 def _typed(value: Any, kind: Any, what: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -12,6 +13,8 @@ from filelock import FileLock, Timeout
 from geco.console import say
 from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
+from geco.names import BASELINES
+from geco.nn.resolve import accepted
 from geco.store import sweep, write_file
 from geco.train.config import Config, read_toml, to_toml
 
@@ -81,7 +84,7 @@ class RunFolder:
     def _free(self, name: str, old: Any, new: Any) -> bool:
         """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
         c = self.config
-        steady = c.optim.schedule in ("constant", "plateau") and c.model.name != "polynormer"
+        steady = c.optim.schedule in ("constant", "plateau") and not _staged(c.model.name)
         return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
 
     def check(self) -> None:
@@ -139,6 +142,12 @@ def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, An
         keys = sorted(old.keys() | new.keys())
         return [d for k in keys for d in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
     return [] if old == new else [(where, old, new)]
+
+
+def _staged(name: str) -> bool:
+    """Tell whether what a network does in an epoch depends on how many there are."""
+    set_epoch = getattr(resolve_name(BASELINES[name]), "set_epoch", None) if name in BASELINES else None
+    return set_epoch is not None and "epochs" in accepted(set_epoch, {"epochs": 0})
 
 
 def _before(config: Config) -> Config:

@@ -6,18 +6,21 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from geco.errors import GecoError
+from geco.names import BASELINES, LOCALS, MIXERS, encoding
 
 __all__ = ["Config", "DataConfig", "ModelConfig", "OptimConfig", "TrainConfig"]
 
-Body = Literal[
-    "geco", "hybrid", "mlp", "gcn", "gcn-pyg", "sage", "gat", "gin", "gatedgcn", "transformer", "hyena", "gps", "gps-performer",
-    "sgformer", "polynormer",
-]  # fmt: skip
-Local = Literal["gatedgcn", "gine", "gcn", "gat", "pna", "none"]
-Mixer = Literal["geco", "attention", "performer", "hyena", "none"]
+if TYPE_CHECKING:  # a type checker cannot read names off a table
+    Body = str
+    Local = str
+    Mixer = str
+else:
+    Body = Literal["geco", "hybrid", *BASELINES]
+    Local = Literal[*LOCALS, "none"]
+    Mixer = Literal[*MIXERS, "none"]
 FilterName = Literal["auto", "windows", "waves", "mean", "none", "paper"]
 Choice = Literal["auto", "natural", "static", "dynamic", "structure"]
 
@@ -29,7 +32,7 @@ class DataConfig:
     name: str = "digits"
     """Data set: a name of `geco data list` or of your own imported data."""
     encodings: tuple[str, ...] = ()
-    """Encodings joined to the features, such as lap-pe:10 or rwse:16."""
+    """Encodings joined to the features, such as lap-pe:10 or rwse:16; `geco data prepare --help` lists them."""
     split: int = 0
     """Which of the data set's splits."""
     batch_size: int = 128
@@ -42,7 +45,9 @@ class DataConfig:
     """Add the reverse of every edge (to single graphs; graph collections keep theirs)."""
 
     def __post_init__(self) -> None:
-        """Check ranges."""
+        """Check names and ranges."""
+        for text in self.encodings:
+            encoding(text)
         _least("data", self, split=0, batch_size=1, workers=0)
 
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from geco.data.encodings import Degree, LaplacianEigenvectors, RandomWalk, Relative
-from geco.data.encodings.registry import NAMES, parse
+from geco.data.encodings.registry import parse
 from geco.errors import GecoError
+from geco.names import ENCODINGS
 
 
 def test_names_are_those_of_the_arrays() -> None:
-    assert all(parse(name).name == name.replace("-", "_") for name in NAMES)
+    assert all(parse(name).name == name.replace("-", "_") for name in ENCODINGS)
 
 
 def test_sizes() -> None:

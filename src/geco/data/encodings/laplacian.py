@@ -6,6 +6,7 @@ Shapes: N nodes, k columns, B graphs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -95,6 +96,15 @@ class LaplacianEigenvectors(Encoding):
             if start:
                 vectors[nodes, 0] = kernel(block, self.normalization)
             values[nodes, start:stop], vectors[nodes, start:stop] = found[0], fix_signs(found[1])
+
+
+as_in_graphgps = partial(  # with eigenvalues, of the plain Laplacian
+    LaplacianEigenvectors,
+    normalization="none",
+    skip_first=False,
+    with_values=True,
+    per_component=False,
+)
 
 
 def smallest(matrix: sp.csr_array, normalization: str, k: int) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ Shapes: N nodes, r rank.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -144,6 +145,11 @@ class Relative(Encoding):
         """A few N x N matrices, or the Lanczos vectors or distances."""
         columns = max(64, 4 * self.rank) * 24.0 + (24.0 * ENVELOPE if self.kind == "diffusion" else 0.0)
         return 120.0 * edges + (40.0 * nodes**2 if nodes <= DENSE else columns * nodes)
+
+
+rel_adjacency = partial(Relative, "adjacency")
+rel_shortest_path = partial(Relative, "shortest-path")
+rel_diffusion = partial(Relative, "diffusion")
 
 
 def _check_rank(rank: int) -> None:

@@ -1,0 +1,72 @@
+"""What can be chosen by name, and where it is made: a line here and the code it points to add one (CONTRIBUTING.md).
+
+Settings, `--help` and the builders read these tables, and `pkgutil.resolve_name` imports what a name stands for when
+it is made. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from geco.errors import GecoError
+
+__all__ = ["BASELINES", "ENCODINGS", "LOCALS", "MIXERS", "encoding"]
+
+BASELINES = {  # --model.name: called with (in_channels, channels, layers, dropout, heads), and settings by keyword
+    "mlp": "geco.nn.baselines:mlp",
+    "gcn": "geco.nn.baselines:gcn",
+    "gcn-pyg": "geco.nn.baselines:gcn_pyg",
+    "sage": "geco.nn.baselines:sage",
+    "gat": "geco.nn.baselines:gat",
+    "gin": "geco.nn.baselines:gin",
+    "gatedgcn": "geco.nn.baselines:gatedgcn",
+    "transformer": "geco.nn.transformers:TransformerStack",
+    "hyena": "geco.nn.transformers:HyenaStack",
+    "gps": "geco.nn.baselines:gps",
+    "gps-performer": "geco.nn.baselines:gps_performer",
+    "sgformer": "geco.nn.baselines:SGFormerBody",
+    "polynormer": "geco.nn.baselines:PolynormerBody",
+}
+LOCALS = {  # --model.local: called with the width, and what it takes of `geco.nn.local.make_local`'s options
+    "gatedgcn": "geco.nn.local:gatedgcn",
+    "gine": "geco.nn.local:gine",
+    "gcn": "geco.nn.local:gcn",
+    "gat": "geco.nn.local:gat",
+    "pna": "geco.nn.local:pna",
+}
+MIXERS = {  # --model.mixer: called with the width, and settings by keyword
+    "geco": "geco.nn.conv:GECOConv",
+    "attention": "geco.nn.softmax:SelfAttention",
+    "performer": "geco.nn.softmax:Performer",
+    "hyena": "geco.nn.hyena:Hyena",
+}
+ENCODINGS = {  # --data.encodings: called with the size, if one is given
+    "lap-pe": "geco.data.encodings.laplacian:LaplacianEigenvectors",
+    "lap-pe-values": "geco.data.encodings.laplacian:as_in_graphgps",
+    "rwse": "geco.data.encodings.random_walk:RandomWalk",
+    "degree": "geco.data.encodings.degree:Degree",
+    "adj-svd": "geco.data.encodings.relative:AdjacencySVD",
+    "rel-adjacency": "geco.data.encodings.relative:rel_adjacency",
+    "rel-shortest-path": "geco.data.encodings.relative:rel_shortest_path",
+    "rel-diffusion": "geco.data.encodings.relative:rel_diffusion",
+}
+
+
+def encoding(text: str) -> tuple[str, int | None]:
+    """Return an encoding's name and its size, None if none is given.
+
+    Example:
+        >>> encoding("lap-pe:4"), encoding("rwse")
+        (('lap-pe', 4), ('rwse', None))
+        >>> encoding("lappe")
+        Traceback (most recent call last):
+        geco.errors.GecoError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
+    """
+    name, colon, size = text.partition(":")
+    if name not in ENCODINGS:
+        near = difflib.get_close_matches(name.lower().replace("_", "-"), ENCODINGS, 1, 0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise GecoError(f"no encoding is called {name!r}; {hint}There are {', '.join(ENCODINGS)}")
+    if colon and not (size.isascii() and size.isdigit()):
+        raise GecoError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
+    return name, int(size) if colon else None
