@@ -32,7 +32,9 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return end.value.code, lines[0]
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["data"], ["data", "--help"], ["data", "list"], ["data", "list", "--help"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--help"], ["data"], ["data", "--help"], ["data", "list"], ["data", "list", "--help"], ["train", "--help"]]
+)
 def test_quick_commands_do_not_load_torch(words: list[str], tmp_path: Path) -> None:
     code = (
         "import sys; from geco.cli.main import main\n"
@@ -87,6 +89,14 @@ def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], w
     assert code == 2
     assert said in line
     assert not set(line) & set("│─╭╰")
+    assert "---" not in line
+
+
+def test_usage_errors_are_the_same_whatever_a_terminal_can_draw() -> None:
+    found = [run("data", "prepare", "--workers", "many", PYTHONIOENCODING=name).stderr for name in ("utf-8", "ascii")]
+    assert found[0] == found[1]
+    assert found[0].startswith("geco: error: Error parsing --workers: ")
+    assert found[0].endswith("; For full helptext, see geco data prepare --help\n")
 
 
 @pytest.mark.parametrize(

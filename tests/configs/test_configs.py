@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from geco.cli.train import defaults
+from geco.cli.settings import read
 from geco.configs import shipped
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
@@ -164,20 +164,20 @@ def test_markdown_is_what_the_file_holds() -> None:
 def test_a_configuration_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "peptides-func-pure").mkdir()  # a folder is no configuration
-    assert defaults(["peptides-func"]).model == CONFIGS["peptides-func"].model
+    assert read(["peptides-func"]).model == CONFIGS["peptides-func"].model
     for words in (["--config", "peptides-func-pure"], ["--config=peptides-func-pure"]):
-        found = defaults(["peptides-func", *words])
+        found = read(["peptides-func", *words])
         assert (found.dataset, found.model.name, found.model.hidden) == ("peptides-func", "geco", 108)
     (tmp_path / "yelp").write_text("[model]\nhidden = 3\n")
-    assert defaults(["peptides-func", "--config", "yelp"]).model.hidden == 3  # a file of that name comes first
+    assert read(["peptides-func", "--config", "yelp"]).model.hidden == 3  # a file of that name comes first
     (tmp_path / "mine.toml").write_text("[model]\nhidden = 5\n")
-    assert defaults(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
+    assert read(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_nothing_is_left_over_from_the_data_sets_own_configuration(name: str) -> None:
     config = CONFIGS[name]
-    found = defaults([config.data.name, "--config", name])
+    found = read([config.data.name, "--config", name])
     unused = ("local", "mixer", "layer_norm", "heads", "mixer_dropout") if config.model.name == "geco" else ()
     model = replace(found.model, **{key: getattr(config.model, key) for key in unused})
     if not config.data.encodings:  # then what joins them is not used either
@@ -188,8 +188,8 @@ def test_nothing_is_left_over_from_the_data_sets_own_configuration(name: str) ->
 def test_a_wrong_name_lists_near_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GecoError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
-        defaults(["peptides-func", "--config", "peptide-func-pur"])
+        read(["peptides-func", "--config", "peptide-func-pur"])
     with pytest.raises(GecoError, match=r"there are .*coco-sp, .*yelp"):
-        defaults(["peptides-func", "--config", "zzzz"])
+        read(["peptides-func", "--config", "zzzz"])
     with pytest.raises(GecoError, match=r"cannot read the configuration none\.toml"):
-        defaults(["peptides-func", "--config", "none.toml"])
+        read(["peptides-func", "--config", "none.toml"])

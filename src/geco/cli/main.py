@@ -15,7 +15,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from geco import __version__
@@ -109,26 +109,32 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
     def later(*args: Any, **options: Any) -> Callable[[], None]:
         return functools.partial(handler, *args, **options)
 
+    with _one_line():
+        if hasattr(home, "read"):  # its flags go over configurations that other words name
+            return functools.partial(handler, home.read(words))
+        flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
+        run: Callable[[], None] = tyro.cli(later, **flags)
+        return run
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn what tyro says of wrong flags, a drawn box and an exit, into a GecoError."""
     said = io.StringIO()
-    flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
     try:
         with contextlib.redirect_stderr(said):
-            if hasattr(home, "defaults"):  # the values that flags are put over depend on the other words
-                before = home.defaults(words)
-                return functools.partial(handler, tyro.cli(type(before), default=before, **flags))
-            run: Callable[[], None] = tyro.cli(later, **flags)
+            yield
     except SystemExit as end:
         if end.code != GecoError.exit_code:  # --help, or a signal
             raise
         raise GecoError(_unboxed(said.getvalue())) from None
-    return run
 
 
 def _unboxed(text: str) -> str:
-    """Return the text of a drawn box without its title and frame; rules inside it become semicolons."""
-    lines = [line for line in text.splitlines() if not line.startswith(("╭", "╰"))]
-    parts = re.sub(r"─{2,}", "\0", " ".join(lines)).replace("│", " ").split("\0")
-    return "; ".join(" ".join(part.split()).rstrip(".:") for part in parts)
+    """Return the text of a box, drawn as the terminal can, without title and frame; rules inside become semicolons."""
+    body = re.sub("[│╰╯]", " ", " ".join(text.splitlines()[1:]))
+    parts = [" ".join(part.split()).rstrip(".:") for part in re.split("─{2,}|-{8,}", body)]
+    return "; ".join(filter(None, parts))
 
 
 def _help(group: str) -> None:
