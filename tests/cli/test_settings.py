@@ -29,7 +29,7 @@ def settings(options: TrainOptions) -> Config:
 def test_the_data_set_is_found_wherever_it_stands(words: tuple[tuple[str, ...], ...]) -> None:
     options = read([word for group in words for word in group])
     assert settings(options) == PHOTO
-    assert PHOTO != replace(Config(), data=PHOTO.data), "its configuration is not the default"
+    assert replace(Config(), data=PHOTO.data) != PHOTO, "its configuration is not the default"
     assert (options.dataset, options.offline, options.out) == ("amazon-photo", True, Path("x"))
 
 

@@ -44,9 +44,8 @@ def test_a_small_graph(tmp_path: Path) -> None:
     assert schema.counts == (1, 2)
 
 
-def test_schema_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read_own(write(tmp_path, nodes=NODES, edges=EDGES))[1].show()
-    shown = capsys.readouterr().out
+def test_schema_as_text(tmp_path: Path) -> None:
+    shown = read_own(write(tmp_path, nodes=NODES, edges=EDGES))[1].summary()
     for line in (
         "nodes kind    feature  category (2 values)      red        0",
         "nodes label     label                label      cat        1",

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from geco import __version__
+from geco.console import show_log
 from geco.errors import GecoError, ResourceError
 
 __all__ = ["COMMANDS", "main"]
@@ -58,7 +59,8 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our characters shows others, not a traceback
     try:
-        _run([word for word in words if word != "--debug"])
+        with show_log():
+            _run([word for word in words if word != "--debug"])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

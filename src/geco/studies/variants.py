@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from geco.configs import shipped
-from geco.console import say
+from geco.console import say, show_log
 from geco.errors import GecoError, NumericalError
 from geco.machine import environment
 from geco.studies.nodes import SPLITS
@@ -68,6 +68,7 @@ class Study:
         return Path("docs/results") / self.module.rpartition(".")[2]
 
 
+@show_log()
 def main(study: Study, about: str | None, arguments: list[str] | None = None) -> None:
     """Run a study from the command line."""
     options = _parse(study, about, arguments)

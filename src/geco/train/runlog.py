@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from geco.console import say
 from geco.errors import CheckpointError, GecoError, ResourceError
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
@@ -17,6 +17,8 @@ from geco.store import sweep
 from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
+
+logger = logging.getLogger(__name__)
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
 # of threads rounds differently; the rest changes no bit of what a step does.
@@ -75,7 +77,7 @@ class RunFolder:
                 "give the same settings to go on, or choose another --out"
             )
         if changes:
-            say(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
+            logger.info(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
             write_whole(self.path / "config.toml", to_toml(self.config).encode())
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -79,13 +80,15 @@ def test_estimate_is_of_the_right_order(tmp_path: Path) -> None:
     assert 0.01 < seconds < 60
 
 
-def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "geco")
     monkeypatch.setattr(estimate, "LONG", 0.0)
     encode(dataset(), [Degree()], Cache(tmp_path), workers=0)
-    assert "some: degree: about 0 seconds and 0.0 GiB" in capsys.readouterr().err
+    assert "some: degree: about 0 seconds and 0.0 GiB" in caplog.text
+    caplog.clear()
     monkeypatch.setattr(estimate, "LONG", 10.0)
     encode(dataset(), [RandomWalk(2)], Cache(tmp_path), workers=0)
-    assert not capsys.readouterr().err
+    assert not caplog.text
 
 
 def test_too_little_memory_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
