@@ -11,7 +11,6 @@ import pytest
 from geco.cli.main import main
 from geco.cli.settings import TrainOptions, read
 from geco.configs import shipped
-from geco.data import loading
 from geco.data.dataset import GraphDataset
 from geco.errors import GecoError
 from geco.train.config import Config, DataConfig, ModelConfig, read_toml, to_toml
@@ -96,6 +95,7 @@ def test_switches_turn_on_and_off_whatever_the_configuration_says() -> None:
         ("--data.name digits cora", "NAME and --data.name are different data sets, 'cora' and 'digits'; leave one out"),
         ("--config cora-x pubmed", "no configuration is called 'cora-x'"),
         ("--config= pubmed", "no configuration is called ''"),
+        ("--config cora --config pubmed", "pubmed is a whole configuration and would undo cora; give it first"),
         ("--offline --model.dropout 2 cora", r"--model\.dropout must be in \[0, 1\), got 2\.0"),
     ],
 )
@@ -116,15 +116,21 @@ def test_refuses(words: str, message: str) -> None:
     ],
 )
 def test_what_could_be_misread_is_refused_in_one_line(
-    words: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: str, message: str, capsys: pytest.CaptureFixture[str], drawn: GraphDataset
 ) -> None:
-    monkeypatch.setattr(loading, "load", lambda *_, **__: pytest.fail("it was loaded"))
     with pytest.raises(SystemExit) as end:
         main(["train", *words.split()])
     said = capsys.readouterr().err
     assert end.value.code == 2
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_files_over_a_shipped_configuration(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[model]\nlayers = 9\n")
+    config = read_toml(shipped()["cora-gcn"])
+    options = read(["--config", "cora-gcn", "--config", str(tmp_path / "a.toml")])
+    assert settings(options) == replace(config, model=replace(config.model, layers=9))
 
 
 def test_an_empty_name_is_no_name_of_a_data_set() -> None:

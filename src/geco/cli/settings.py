@@ -30,7 +30,7 @@ class TrainOptions:
     dataset: Annotated[Positional[str], arg(metavar="[NAME]")] = "digits"
     """Data set; without one, that of --data.name, of --config, or scikit-learn's digits."""
     config: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="FILE|NAME")] = ()
-    """TOML file with settings, or the name of a shipped one; flags go before it, and so does a later --config."""
+    """TOML file with settings, or the name of a shipped one; flags go before it, and so do further files."""
     data_dir: Folder = None
     """Folder with raw data sets; $GECO_DATA if not given."""
     out: Folder = None
@@ -87,17 +87,21 @@ def _named(given: dict[str, Any]) -> str | None:
 
 
 def _over(config: Config, names: tuple[str, ...]) -> Config:
-    """Return a configuration with others put over it, one after the other."""
-    for name in names:
-        config = read_toml(_file(name), config)
+    """Return a configuration with files put over it, one after the other; a shipped one is whole and replaces it."""
+    for number, name in enumerate(names):
+        path = Path(name)
+        if path.is_file() or path.suffix or path.name != name:
+            config = read_toml(path, config)
+        elif number:
+            raise GecoError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
+        else:
+            config = read_toml(_shipped(name))
     return config
 
 
-def _file(name: str) -> Path:
-    """Return the file of a configuration: a path, or a name in `geco.configs` unless a file here is called so."""
-    path, known = Path(name), shipped()
-    if path.is_file() or path.suffix or path.name != name:
-        return path
+def _shipped(name: str) -> Path:
+    """Return the file of a configuration in `geco.configs`."""
+    known = shipped()
     if name not in known:
         near = difflib.get_close_matches(name.lower(), known, 3, 0.5) or known
         raise GecoError(f"no configuration is called {name!r} and there is no such file; there are {', '.join(near)}")

@@ -51,8 +51,6 @@ def seed_of(*key: int) -> int:
 
 def prepared(config: Config, data_dir: str | Path | None = None, offline: bool = False) -> GraphDataset:
     """Return the data set of a configuration with its encodings, from the cache if they were made before."""
-    for text in config.data.encodings:  # a wrong one is refused before anything is downloaded
-        parse(text)
     return encoded(loading.load(config.data.name, data_dir, offline=offline), config)
 
 
