@@ -14,7 +14,7 @@ from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table
 from geco.data.places import cache_folder, entries, imported, is_imported, raw_files
 from geco.data.registry import DATASETS, Spec, find
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["check_name", "list_datasets", "prepare"]
 
@@ -78,9 +78,9 @@ def prepare(
     """
     use_cache(cache_dir)
     if not names:
-        raise GecoError("name at least one data set: `geco data prepare NAME`; `geco data list` shows them")
+        raise UsageError("name at least one data set: `geco data prepare NAME`; `geco data list` shows them")
     if workers is not None and workers < 0:
-        raise GecoError(f"--workers must be at least 0, got {workers}")
+        raise UsageError(f"--workers must be at least 0, got {workers}")
     for name in names:
         check_name(name)
     from geco.data.encodings import encode

@@ -10,7 +10,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import say
 from geco.data.own import OwnOptions, read_own, store
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["import_files"]
 
@@ -36,7 +36,7 @@ def import_files(
 
     use_cache(cache_dir)
     if name is None and not dry_run:
-        raise GecoError("give the data set a name: --name NAME; or only look at the files: --dry-run")
+        raise UsageError("give the data set a name: --name NAME; or only look at the files: --dry-run")
     dataset, schema = read_own(path, options)
     print(schema.summary())
     print(f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}")

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from geco import __version__
 from geco.console import show_log
-from geco.errors import GecoError, ResourceError
+from geco.errors import GecoError, ResourceError, UsageError
 
 __all__ = ["COMMANDS", "main"]
 
@@ -86,7 +86,7 @@ def _run(words: list[str]) -> None:
     plain = [word for word in words if word not in ("-h", "--help")]
     if not plain or (len(plain) == 1 and plain[0] in GROUPS):
         return _help(" ".join(plain))
-    raise GecoError(_unknown(plain))
+    raise UsageError(_unknown(plain))
 
 
 def _unknown(words: list[str]) -> str:
@@ -100,7 +100,7 @@ def _unknown(words: list[str]) -> str:
 
 
 def _parse(command: str, words: list[str]) -> Callable[[], None]:
-    """Return the command with its flags filled in; a wrong flag becomes a GecoError of one line."""
+    """Return the command with its flags filled in; a wrong flag becomes a UsageError of one line."""
     import tyro
 
     module, _, name = COMMANDS[command][0].partition(":")
@@ -121,15 +121,15 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
-    """Turn what tyro says of wrong flags, a drawn box and an exit, into a GecoError."""
+    """Turn what tyro says of wrong flags, a drawn box and an exit, into a UsageError."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
             yield
     except SystemExit as end:
-        if end.code != GecoError.exit_code:  # --help, or a signal
+        if end.code != UsageError.exit_code:  # --help, or a signal
             raise
-        raise GecoError(_unboxed(said.getvalue())) from None
+        raise UsageError(_unboxed(said.getvalue())) from None
 
 
 def _unboxed(text: str) -> str:
@@ -153,8 +153,10 @@ def _help(group: str) -> None:
 
 def _explain(error: Exception) -> tuple[str, int]:
     """Return a line and an exit code for what went wrong."""
-    if isinstance(error, ValueError):  # wrong input, by the rules of the house
-        return str(error), getattr(error, "exit_code", GecoError.exit_code)
+    if isinstance(error, GecoError):
+        return str(error), error.exit_code
+    if isinstance(error, ValueError):  # wrong input, as `geco.nn` refuses it
+        return str(error), UsageError.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ResourceError.exit_code
     if isinstance(error, MemoryError) or _is_memory(error):

@@ -12,7 +12,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from geco.cli.options import Flag, Folder
 from geco.configs import shipped
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, from_table, read_toml
 
 __all__ = ["TrainOptions", "read"]
@@ -82,7 +82,7 @@ def _named(given: dict[str, Any]) -> str | None:
     names = {text for text in (given.get("dataset"), given["data"].get("name")) if text is not None}
     if len(names) > 1:
         named = " and ".join(map(repr, sorted(names)))
-        raise GecoError(f"NAME and --data.name are different data sets, {named}; leave one out")
+        raise UsageError(f"NAME and --data.name are different data sets, {named}; leave one out")
     return names.pop() if names else None
 
 
@@ -93,7 +93,7 @@ def _over(config: Config, names: tuple[str, ...]) -> Config:
         if path.is_file() or path.suffix or path.name != name:
             config = read_toml(path, config)
         elif number:
-            raise GecoError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
+            raise UsageError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
         else:
             config = read_toml(_shipped(name))
     return config
@@ -104,7 +104,7 @@ def _shipped(name: str) -> Path:
     known = shipped()
     if name not in known:
         near = difflib.get_close_matches(name.lower(), known, 3, 0.5) or known
-        raise GecoError(f"no configuration is called {name!r} and there is no such file; there are {', '.join(near)}")
+        raise UsageError(f"no configuration is called {name!r} and there is no such file; there are {', '.join(near)}")
     return known[name]
 
 

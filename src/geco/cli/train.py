@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from geco.cli.settings import TrainOptions, read
 from geco.console import Meter, print_table, say
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.train.config import Config, to_toml
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def train(options: TrainOptions) -> None:
     from geco.train.build import chosen, prepared
 
     if not options.seeds or len(set(options.seeds)) != len(options.seeds):
-        raise GecoError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+        raise UsageError(f"--seeds must be different numbers, at least one; got {options.seeds}")
     config = options.resolved(options.seeds[0])
     out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     dataset = prepared(config, options.data_dir, options.offline)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from geco.console import table
 from geco.data.dataset import Level, Target
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["METRICS", "Column", "OwnOptions", "Role", "Schema", "refuse"]
 
@@ -66,7 +66,7 @@ def refuse(options: OwnOptions, names: tuple[str, ...], form: str) -> None:
     given = [name for name in names if getattr(options, name) != getattr(empty, name)]
     if given:
         flag = given[0].replace("_", "-")
-        raise GecoError(f"--{flag} has no meaning for {form}; leave it out")
+        raise UsageError(f"--{flag} has no meaning for {form}; leave it out")
 
 
 @dataclass(frozen=True)

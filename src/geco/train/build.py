@@ -18,7 +18,7 @@ from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.names import parse
 from geco.data.orders import StructureOrder
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.nn.baselines import PLAIN
 from geco.nn.encoders import Features
 from geco.nn.local import degree_histogram
@@ -40,7 +40,7 @@ def device_of(config: Config) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         have = "cpu, cuda" if torch.cuda.is_available() else "cpu"
-        raise GecoError(f"--train.device {config.train.device} cannot be used here; there is {have}") from error
+        raise UsageError(f"--train.device {config.train.device} cannot be used here; there is {have}") from error
     return device
 
 

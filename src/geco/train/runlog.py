@@ -10,7 +10,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from geco.errors import CheckpointError, GecoError, ResourceError
+from geco.errors import CheckpointError, ResourceError, UsageError
 from geco.machine import environment
 from geco.nn.pretrained import write_whole
 from geco.store import sweep
@@ -42,7 +42,7 @@ class RunFolder:
         try:
             self.lock.acquire()
         except Timeout as error:
-            raise GecoError(f"another process is training in {path}; choose another --out") from error
+            raise UsageError(f"another process is training in {path}; choose another --out") from error
         self._mine = _identity(path / ".lock")
         self.board: Any = None
         try:
@@ -57,7 +57,7 @@ class RunFolder:
             write_whole(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
             write_whole(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
         elif not resume:
-            raise GecoError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
+            raise UsageError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
         else:
             self._change(_differences(self._stored(), self.config.to_json()))
             sweep(self.path / "best")
@@ -65,7 +65,7 @@ class RunFolder:
     def _stored(self) -> dict[str, Any]:
         try:
             return read_toml(self.path / "config.toml", _before(self.config), run=True).to_json()
-        except GecoError as error:
+        except UsageError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 
     def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
@@ -125,7 +125,7 @@ def _board(path: Path, start: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
-        raise GecoError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
+        raise UsageError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
     return SummaryWriter(str(path / "tensorboard"), purge_step=start)
 
 

@@ -10,7 +10,7 @@ from geco.data.encodings.degree import Degree
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.random_walk import RandomWalk
 from geco.data.encodings.relative import AdjacencySVD, Relative
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["NAMES", "parse"]
 
@@ -37,13 +37,13 @@ def parse(text: str) -> Encoding:
         (4, 16)
         >>> parse("lappe")
         Traceback (most recent call last):
-        geco.errors.GecoError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
+        geco.errors.UsageError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
     """
     name, colon, size = text.partition(":")
     if name not in NAMES:
         near = difflib.get_close_matches(name.lower().replace("_", "-"), NAMES, 1, 0.5)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise GecoError(f"no encoding is called {name!r}; {hint}There are {', '.join(NAMES)}")
+        raise UsageError(f"no encoding is called {name!r}; {hint}There are {', '.join(NAMES)}")
     if colon and not (size.isascii() and size.isdigit()):
-        raise GecoError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
+        raise UsageError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
     return NAMES[name](*([int(size)] if colon else []))
