@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from geco import __version__
 from geco.console import show_log
 from geco.errors import GecoError, ResourceError, UsageError
+from geco.machine import STOPS
 
 __all__ = ["COMMANDS", "main"]
 
@@ -54,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    before = {number: signal.signal(number, _terminated) for number in (signal.SIGTERM, signal.SIGUSR1)}
+    before = {number: signal.signal(number, _terminated) for number in STOPS if number != signal.SIGINT}
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our characters shows others, not a traceback

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from geco.cli.settings import TrainOptions, read
 from geco.console import Meter, print_table, say
 from geco.errors import UsageError
+from geco.machine import STOPS
 from geco.train.config import Config, to_toml
 
 if TYPE_CHECKING:
@@ -78,10 +79,7 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once.
-
-    SIGUSR1 is what batch systems send some time before the end.
-    """
+    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once."""
     seen: list[int] = []
     owner = os.getpid()
 
@@ -95,7 +93,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
         seen.append(number)
         os.write(2, b"stopping after this step; once more to stop at once\n")  # print is not safe in a handler
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
+    before = {number: signal.signal(number, note) for number in STOPS}
     try:
         yield lambda: bool(seen)
     finally:

@@ -23,6 +23,7 @@ from geco.console import progress_bytes
 from geco.data import web
 from geco.data.spec import Remote
 from geco.errors import DataError, ResourceError
+from geco.store import flush
 
 __all__ = ["fetch"]
 
@@ -114,9 +115,7 @@ def _download(remote: Remote, path: Path) -> None:
     if remote.sha256 is None and remote.md5 is None:
         logger.info(f"{path}: no checksum is known to compare with; its sha256 is {_digest(part, 'sha256')}")
     os.replace(part, path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    os.fsync(handle)
-    os.close(handle)
+    flush(path.parent)
 
 
 def _persist(remote: Remote, path: Path, part: Path, mark: Path) -> None:

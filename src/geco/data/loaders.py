@@ -19,6 +19,7 @@ from torch_geometric.data import Batch, Data
 
 from geco.data.dataset import GraphDataset
 from geco.errors import DataError, ResourceError, UsageError
+from geco.machine import STOPS
 from geco.nn.permutation import shuffled
 from geco.nn.segments import Segments
 
@@ -226,7 +227,10 @@ def _held_signals() -> Iterator[None]:
 
     They end when it does. A mask is passed on to them at their start, so there is no moment at which they could be hit.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield
     finally:
