@@ -1,4 +1,4 @@
-"""The command line without what Windows lacks: SIGUSR1, signal masks, `resource`, /proc, and folders that can be opened.
+"""The command line without what Windows lacks: SIGUSR1, signal masks, `resource`, /proc, and folders one can open.
 
 What else is different on Windows is not found here.
 """
