@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 from geco.configs import shipped
-from geco.console import Meter, print_table
+from geco.console import Meter, print_table, show_log
 from geco.train.build import prepared
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, from_table, read_toml
 from geco.train.engine import Trainer
@@ -31,6 +31,7 @@ Next, in this environment (. .venv/bin/activate):
   geco --help"""
 
 
+@show_log()
 def main() -> None:
     rows = [["data set", "model", "test accuracy", "best epoch", "parameters", "seconds"]]
     for config, models in ((DIGITS, DIGITS_MODELS), (ECHO, ECHO_MODELS)):

@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "console": {"errors"},
     "machine": set(),
     "store": {"errors"},
-    "configs": set(),
+    "configs": {"errors", "names"},
     "names": {"errors"},
     "nn": {"names"},
     "data": BASE | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
@@ -126,6 +126,23 @@ def test_no_pickle_is_read() -> None:
             assert name not in ("pickle.load", "pickle.loads", "pickle.Unpickler", "eval", "exec"), path
             assert name != "torch.load" or (careful and given.get("weights_only") == "True"), path
             assert given.get("allow_pickle", "False") == "False", path
+
+
+SHOWN = {"Meter", "print_table", "say", "show_log"}  # what writes to a terminal, of geco.console
+PROGRAMS = ("cli", "studies", "console.py")
+
+
+def test_libraries_log_and_do_not_print() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if path.relative_to(SOURCE).parts[0] in PROGRAMS:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        used |= {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "geco.console"]
+        assert not {"print", "sys.stdout", "sys.stderr"} & used, path
+        assert not SHOWN & {alias.name for node in imported for alias in node.names}, path
+        assert not any(name.startswith("console.") for name in used), f"{path}: import from geco.console by name"
 
 
 def test_public_surface() -> None:

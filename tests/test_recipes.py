@@ -66,10 +66,10 @@ class Toy(Encoding):
 """
 RECIPES: dict[str, dict[str, Edit]] = {
     "data set without files": {
-        "data/toy.py": ("", TOY_DATA),
-        "data/registry.py": (
-            "EMBEDDED = {",
-            '    "toy-data": Embedded("geco.data.toy:toy", "numpy", "node class", "toy-metric ↑"),',
+        "data/embedded/toy.py": ("", TOY_DATA),
+        "data/registry/embedded.py": (
+            "NO_FILES = (",
+            '    Embedded("toy-data", "node", "class", "toy-metric", "toy:toy"),',
         ),
     },
     "baseline": {
@@ -85,7 +85,7 @@ RECIPES: dict[str, dict[str, Edit]] = {
         "names.py": ("ENCODINGS = {", '    "toy-encoding": "geco.data.encodings.toy:Toy",'),
     },
     "metric": {
-        "train/metrics.py": (
+        "train/metrics/__init__.py": (
             "METRICS: dict[str, Metric] = {",
             '    "toy-metric": Metric("higher", lambda prediction, target: 0.125),',
         ),

@@ -1,20 +1,53 @@
-"""What people see in a terminal: one way to say a line, to print a table, to show progress."""
+"""What people see in a terminal: one way to print a line, a table, progress and the log."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["Meter", "print_table", "progress", "progress_bytes", "say"]
+__all__ = ["Meter", "print_table", "progress", "progress_bytes", "say", "show_log", "table"]
 
 T = TypeVar("T")
 
 
 def say(line: str) -> None:
-    """Print a line about the work, beside the results on standard output."""
+    """Print a line about the work, beside the results on standard error."""
     print(line, file=sys.stderr, flush=True)
+
+
+class _Lines(logging.Handler):
+    """What is logged, as plain lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        say(self.format(record))
+
+
+@contextlib.contextmanager
+def show_log() -> Iterator[None]:
+    """Show what the library logs, once however often it is asked for; for commands, also as a decorator.
+
+    Example:
+        >>> with contextlib.redirect_stderr(sys.stdout), show_log():
+        ...     logging.getLogger("geco.data").info("downloading it")
+        downloading it
+    """
+    logger, handler = logging.getLogger("geco"), _Lines()
+    if any(isinstance(known, _Lines) for known in logger.handlers):
+        yield
+        return
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def progress(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
@@ -46,21 +79,26 @@ def progress_bytes(chunks: Iterable[bytes], label: str, total: int | None = None
             bar.update(len(chunk))
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows with columns aligned, the first row as a heading.
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as text with columns aligned, the first row as a heading.
 
     Example:
-        >>> print_table([["name", "size"], ["a", "10"]])
+        >>> print(table([["name", "size"], ["a", "10"]]))
         name  size
         ----  ----
         a       10
     """
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for n, row in enumerate(rows):
-        cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-        print("  ".join(cells).rstrip())
-        if n == 0:
-            print("  ".join("-" * w for w in widths))
+    lines = []
+    for row in [rows[0], ["-" * width for width in widths], *rows[1:]]:
+        numbers = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join([row[0].ljust(widths[0]), *numbers[1:]]).rstrip())
+    return "\n".join(lines)
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as `table` lays them out."""
+    print(table(rows))
 
 
 class Meter:

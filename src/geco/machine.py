@@ -1,15 +1,19 @@
-"""What machine this is and how much memory the process takes: what a reader needs to judge a number."""
+"""What machine this is: its memory, its signals, and what else a reader needs to judge a number."""
 
 from __future__ import annotations
 
 import os
 import platform
+import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["environment", "reset_peak", "resident"]
+__all__ = ["STOPS", "environment", "reset_peak", "resident"]
+
+# What asks a program to stop: Ctrl-C, a plain kill, and what batch systems send before the end (not on Windows).
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
 
 
 def reset_peak() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["BASELINES", "ENCODINGS", "LOCALS", "MIXERS", "encoding"]
 
@@ -60,13 +60,13 @@ def encoding(text: str) -> tuple[str, int | None]:
         (('lap-pe', 4), ('rwse', None))
         >>> encoding("lappe")
         Traceback (most recent call last):
-        geco.errors.GecoError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
+        geco.errors.UsageError: no encoding is called 'lappe'; did you mean lap-pe? There are lap-pe, ...
     """
     name, colon, size = text.partition(":")
     if name not in ENCODINGS:
         near = difflib.get_close_matches(name.lower().replace("_", "-"), ENCODINGS, 1, 0.5)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise GecoError(f"no encoding is called {name!r}; {hint}There are {', '.join(ENCODINGS)}")
+        raise UsageError(f"no encoding is called {name!r}; {hint}There are {', '.join(ENCODINGS)}")
     if colon and not (size.isascii() and size.isdigit()):
-        raise GecoError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
+        raise UsageError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
     return name, int(size) if colon else None

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from geco.errors import ResourceError
 
-__all__ = ["Entry", "has_entry", "read_entry", "sha256", "sweep", "write_entry", "write_file"]
+__all__ = ["Entry", "flush", "has_entry", "read_entry", "sha256", "sweep", "write_entry", "write_file"]
 
 OLD = ".old.part"  # ends the name of an entry while another takes its place
 
@@ -58,12 +58,12 @@ def write_entry(path: Path, entry: Entry) -> None:
             facts = {"about": entry.about, "size": data.stat().st_size, "sha256": sha256(data)}
             manifest.write_text(json.dumps(facts, indent=2), encoding="utf-8")
             for file in (data, manifest, part):
-                _flush(file)
+                flush(file)
             part.chmod(0o755)
             if path.exists():  # a folder cannot be replaced in one move: between the two, readers take the old one
                 os.replace(path, part.with_name(part.name.removesuffix(".part") + OLD))
             os.replace(part, path)
-            _flush(path.parent)
+            flush(path.parent)
     finally:
         sweep(path)
 
@@ -82,7 +82,7 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         with _disk_errors(path, len(data)):
             part.write_bytes(data)
-            _flush(part)
+            flush(part)
             os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -146,8 +146,15 @@ def _disk_errors(path: Path, size: int) -> Iterator[None]:
         raise
 
 
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def flush(path: Path) -> None:
+    """Have a file on the disk, or the names in a folder, where the system can: Windows opens no folders."""
+    folder = path.is_dir()
+    try:
+        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    except PermissionError:
+        if folder:
+            return
+        raise
     try:
         os.fsync(handle)
     finally:

@@ -13,7 +13,7 @@ from geco import __version__
 from geco.cli import main as module
 from geco.cli.main import COMMANDS, GROUPS, main
 from geco.data.registry import DATASETS
-from geco.errors import DataError, ResourceError
+from geco.errors import DataError, Interrupted, ResourceError, UsageError
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -93,6 +93,14 @@ def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], w
     assert code == 2
     assert said in line
     assert not set(line) & set("│─╭╰")
+    assert "---" not in line
+
+
+def test_usage_errors_are_the_same_whatever_a_terminal_can_draw() -> None:
+    found = [run("data", "prepare", "--workers", "many", PYTHONIOENCODING=name).stderr for name in ("utf-8", "ascii")]
+    assert found[0] == found[1]
+    assert found[0].startswith("geco: error: Error parsing --workers: ")
+    assert found[0].endswith("; For full helptext, see geco data prepare --help\n")
 
 
 @pytest.mark.parametrize(
@@ -100,6 +108,8 @@ def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], w
     [
         (DataError("the file\n is bad"), 3, "the file is bad"),
         (ResourceError("disk full"), 6, "disk full"),
+        (UsageError("--x must be 1"), 2, "--x must be 1"),
+        (Interrupted("stopped after\nbatch 3"), 143, "stopped after batch 3"),
         (ValueError("order must be 1 or more"), 2, "order must be 1 or more"),
         (PermissionError(13, "Permission denied", "/x"), 6, "Permission denied: /x"),
         (MemoryError(), 6, f"out of memory; {module.MEMORY}"),

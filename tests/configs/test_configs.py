@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from geco.cli.train import defaults
+from geco.cli.settings import read
 from geco.configs import shipped
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
@@ -23,7 +23,7 @@ from geco.data.encodings import encode
 from geco.data.encodings.registry import parse
 from geco.data.load_dataset import load
 from geco.data.registry import find
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.studies.parameters import BUDGETS, PAPER, blank, markdown, of_the_paper
 from geco.train.build import columns
 from geco.train.config import Config, read_toml, to_toml
@@ -103,7 +103,7 @@ def test_a_shipped_configuration_is_whole(name: str, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(to_toml(config, Config()))
     assert read_toml(tmp_path / "whole.toml") == read_toml(tmp_path / "short.toml") == config
     assert tomllib.loads((tmp_path / "short.toml").read_text()) == tomllib.loads(shipped()[name].read_text())
-    found = defaults([config.data.name, "--config", name])  # nothing is left over from the data set's own configuration
+    found = read([config.data.name, "--config", name])  # nothing is left over from the data set's own configuration
     assert all(getattr(found, part) == getattr(config, part) for part in ("data", "model", "optim", "train"))
 
 
@@ -194,23 +194,23 @@ def test_markdown_is_what_the_file_holds() -> None:
 def test_a_configuration_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "peptides-func-pure").mkdir()  # a folder is no configuration
-    assert defaults(["peptides-func"]).model == CONFIGS["peptides-func"].model
+    assert read(["peptides-func"]).model == CONFIGS["peptides-func"].model
     for words in (["--config", "peptides-func-pure"], ["--config=peptides-func-pure"]):
-        found = defaults(["peptides-func", *words])
+        found = read(["peptides-func", *words])
         assert (found.dataset, found.model.name, found.model.hidden) == ("peptides-func", "geco", 108)
     (tmp_path / "yelp").write_text("[model]\nhidden = 3\n")
-    assert defaults(["peptides-func", "--config", "yelp"]).model.hidden == 3  # a file of that name comes first
+    assert read(["peptides-func", "--config", "yelp"]).model.hidden == 3  # a file of that name comes first
     (tmp_path / "mine.toml").write_text("[model]\nhidden = 5\n")
-    assert defaults(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
+    assert read(["peptides-func", "--config", "mine.toml"]).model.hidden == 5
 
 
 def test_a_wrong_name_lists_near_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(GecoError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
-        defaults(["peptides-func", "--config", "peptide-func-pur"])
-    with pytest.raises(GecoError, match=r"there are .*coco-sp, .*yelp"):
-        defaults(["peptides-func", "--config", "zzzz"])
-    with pytest.raises(GecoError, match=r"for that network: `geco train pubmed --model\.name gps-performer`"):
-        defaults(["pubmed", "--config", "pubmed-gps-performer"])
-    with pytest.raises(GecoError, match=r"cannot read the configuration none\.toml"):
-        defaults(["peptides-func", "--config", "none.toml"])
+    with pytest.raises(UsageError, match=r"no configuration is called 'peptide-func-pur' .*peptides-func-pure"):
+        read(["peptides-func", "--config", "peptide-func-pur"])
+    with pytest.raises(UsageError, match=r"there are .*coco-sp, .*yelp"):
+        read(["peptides-func", "--config", "zzzz"])
+    with pytest.raises(UsageError, match=r"for that network: `geco train pubmed --model\.name gps-performer`"):
+        read(["pubmed", "--config", "pubmed-gps-performer"])
+    with pytest.raises(UsageError, match=r"cannot read the configuration none\.toml"):
+        read(["peptides-func", "--config", "none.toml"])

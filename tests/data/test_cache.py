@@ -91,11 +91,11 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-def test_heals_itself_and_says_so(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_heals_itself_and_says_so(what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     count_builds(tmp_path)
     DAMAGE[what](Cache(tmp_path).path("t", RECIPE))
     assert count_builds(tmp_path) == 1
-    assert "building it anew" in capsys.readouterr().err
+    assert "building it anew" in caplog.text
     assert count_builds(tmp_path) == 0
 
 

@@ -21,7 +21,7 @@ from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
 from geco.data.embedded.synthetic import erdos_renyi
 from geco.data.loaders import FullGraphLoader, GraphLoader
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 
 def dataset_of(count: int, nodes: int = 40, seed: int = 0) -> GraphDataset:
@@ -140,7 +140,7 @@ def test_two_epochs_at_once_are_refused(working: GraphLoader) -> None:
     first = working.epoch(0)
     next(first)
     next(working.epoch(1))
-    with pytest.raises(GecoError, match="used for two at once"):
+    with pytest.raises(UsageError, match="used for two at once"):
         next(first)
 
 
@@ -150,7 +150,7 @@ def test_close_in_the_middle_of_an_epoch(working: GraphLoader) -> None:
     processes = pids(working)
     working.close()
     wait_for_end(processes, 5)  # though the epoch is still there
-    with pytest.raises(GecoError, match="closed in an epoch"):
+    with pytest.raises(UsageError, match="closed in an epoch"):
         next(epoch)
     assert len(list(working.epoch(0))) == len(working)
 
@@ -208,9 +208,9 @@ for batch in loader.epoch(0):
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"workers": -1}, {"indices": [100]}, {"indices": [-1]}])
 def test_wrong_use_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(GecoError, match=r"got|has graphs 0 to 99"):
+    with pytest.raises(UsageError, match=r"got|has graphs 0 to 99"):
         GraphLoader(**{"dataset": PATHS, "indices": [0], "batch_size": 1, **wrong})  # type: ignore[arg-type]
-    with pytest.raises(GecoError, match="graph numbers"):
+    with pytest.raises(UsageError, match="graph numbers"):
         GraphLoader(PATHS, torch.ones(100, dtype=torch.bool), 1)
 
 

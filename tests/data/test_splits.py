@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from geco.data.dataset import Split
 from geco.data.splits import random_split, scaffold_split, stratified_split
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 parts = st.tuples(*[st.integers(0, 20)] * 3).filter(any).map(lambda w: tuple(part / sum(w) for part in w))
 seeds = st.integers(0, 2**31)
@@ -106,5 +106,5 @@ def test_scaffold_seed_orders_groups_of_equal_size() -> None:
 
 @pytest.mark.parametrize("fractions", [(0.8, 0.1, 0.2), (1.2, -0.1, -0.1), (0.5, 0.5)])
 def test_wrong_fractions_are_refused(fractions: tuple[float, float, float]) -> None:
-    with pytest.raises(GecoError, match="sum to 1"):
+    with pytest.raises(UsageError, match="sum to 1"):
         random_split(10, fractions)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geco.configs import shipped
-from geco.errors import GecoError, NumericalError
+from geco.errors import NumericalError, UsageError
 from geco.studies import echo, parts, variants
 from geco.studies.variants import Budget, Settings, Study, configure, main
 from geco.train.config import read_toml
@@ -122,7 +122,7 @@ def test_settings_that_came_later_do_not_make_a_record_old(trained: Seen, tmp_pa
 )
 def test_wrong_settings_are_refused_before_any_training(settings: Settings, said: str, trained: Seen, tmp_path: Path) -> None:
     study = Study(STUDY.module, STUDY.text, {**SMALL, "wrong": settings}, STUDY.data)
-    with pytest.raises(GecoError, match=said):
+    with pytest.raises(UsageError, match=said):
         main(study, None, ["--results", str(tmp_path / "small")])
     assert trained == []
     assert not (tmp_path / "small").exists()
@@ -130,7 +130,7 @@ def test_wrong_settings_are_refused_before_any_training(settings: Settings, said
 
 @pytest.mark.parametrize("word", ["many", "0", "cora=5", "digits=", "digits=-1"])
 def test_wrong_epochs_are_refused(word: str, trained: Seen, tmp_path: Path) -> None:
-    with pytest.raises(GecoError, match=r"--epochs takes N or DATA=N with one of digits"):
+    with pytest.raises(UsageError, match=r"--epochs takes N or DATA=N with one of digits"):
         main(STUDY, None, ["--epochs", word, "--results", str(tmp_path)])
     assert trained == []
 

@@ -12,8 +12,8 @@ from geco.data.dataset import GraphDataset
 from geco.data.embedded.synthetic import erdos_renyi, ring_copy
 from geco.data.encodings import encode
 from geco.data.encodings.registry import parse
-from geco.errors import GecoError
-from geco.nn import ImplicitFilter, PaperFilter
+from geco.errors import UsageError
+from geco.nn import ImplicitFilter, LocalPropagation, PaperFilter
 from geco.train.build import build, chosen, seed_of
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
 from geco.train.engine import Trainer
@@ -127,9 +127,16 @@ def test_the_filter_of_before_is_within_reach() -> None:
 
 @pytest.mark.parametrize(("filter", "gain"), [("windows", "l1"), ("waves", "l1"), ("auto", "mean"), ("mean", "mean")])
 def test_a_gain_that_would_be_ignored_is_refused(filter: Any, gain: Any) -> None:
-    with pytest.raises(GecoError, match=f"--model.filter-gain {gain} is for --model.filter paper"):
+    with pytest.raises(UsageError, match=f"--model.filter-gain {gain} is for --model.filter paper"):
         ModelConfig(filter=filter, filter_gain=gain)
 
 
 def test_seeds_depend_on_every_number() -> None:
     assert len({seed_of(a, b, c) for a in range(4) for b in range(4) for c in range(4)}) == 64
+
+
+@pytest.mark.parametrize("name", ["geco", "hybrid"])
+def test_the_adjacency_reaches_every_layer(name: str) -> None:
+    made = build(Config(model=ModelConfig(name, adjacency="row", local="gcn")), erdos_renyi(10, degree=2))  # type: ignore[arg-type]
+    found = {module.adjacency for module in made.modules() if isinstance(module, LocalPropagation)}
+    assert found == {"row"}

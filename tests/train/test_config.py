@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from geco.nn.paper_filter import Gain
 
-from geco.errors import GecoError
-from geco.nn.adjacency import Norm
-from geco.nn.blocks import FilterName
+from geco.errors import UsageError
+from geco.nn.adjacency import AdjacencyNorm
 from geco.nn.encoders import Init
+from geco.nn.filters import FilterName
+from geco.nn.filters.paper import Gain
 from geco.nn.heads import Pooling, Widths
 from geco.nn.inputs import Join
 from geco.nn.permutation import Permutation
@@ -53,7 +53,7 @@ def test_round_trip(tmp_path: Path) -> None:
     ],
 )
 def test_refuses(table: dict[str, Any], message: str) -> None:
-    with pytest.raises(GecoError, match=message):
+    with pytest.raises(UsageError, match=message):
         from_table(table, Config(), "f")
 
 
@@ -61,7 +61,7 @@ def test_refuses(table: dict[str, Any], message: str) -> None:
 def test_refuses_files(text: bytes | None, message: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "c.toml").write_bytes(text)
-    with pytest.raises(GecoError, match=message):
+    with pytest.raises(UsageError, match=message):
         read_toml(tmp_path / "c.toml")
 
 
@@ -73,7 +73,7 @@ def test_whole_numbers_are_floats_too() -> None:
 @pytest.mark.parametrize(
     ("setting", "wanted"),
     [
-        ("norm", (*get_args(Norm), "attention")),
+        ("adjacency", (*get_args(AdjacencyNorm), "attention")),
         ("filter", ("auto", *get_args(FilterName))),
         ("filter_gain", get_args(Gain)),
         ("permutation", ("auto", *get_args(Permutation))),

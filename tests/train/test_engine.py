@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from geco.data.dataset import GraphDataset
-from geco.errors import CheckpointError, GecoError, Interrupted, NumericalError
+from geco.errors import CheckpointError, Interrupted, NumericalError, UsageError
 from geco.names import BASELINES
 from geco.nn.functional import compact
 from geco.nn.model import GECO
@@ -65,14 +65,14 @@ def test_stopped_after_any_step_goes_on_bit_by_bit(when: int, many: GraphDataset
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "manifest"])
-def test_damaged_newest_checkpoint(how: str, one: GraphDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_newest_checkpoint(how: str, one: GraphDataset, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Trainer(SMALL, one, tmp_path / "whole").fit()
     calls = iter([False, False, True])
     with pytest.raises(Interrupted):
         Trainer(SMALL, one, tmp_path / "cut", stop=lambda: next(calls)).fit()
     damage(sorted((tmp_path / "cut" / "last").glob("[0-9]*"))[-1], how)
     Trainer(SMALL, one, tmp_path / "cut", resume=True).fit()
-    assert "going back to the one before it" in capsys.readouterr().err
+    assert "going back to the one before it" in caplog.text
     assert_same(left_by(tmp_path / "whole"), left_by(tmp_path / "cut"))
 
 
@@ -86,7 +86,7 @@ def test_all_checkpoints_damaged(one: GraphDataset, tmp_path: Path) -> None:
 
 def test_folder_of_another_run(one: GraphDataset, tmp_path: Path) -> None:
     Trainer(SMALL, one, tmp_path).fit()
-    with pytest.raises(GecoError, match="holds a run already; go on with --resume auto"):
+    with pytest.raises(UsageError, match="holds a run already; go on with --resume auto"):
         Trainer(SMALL, one, tmp_path)
     other = replace(SMALL, model=replace(SMALL.model, hidden=16))
     with pytest.raises(CheckpointError, match=r"another configuration \(model.hidden: 8 there, 16 now\)"):
@@ -95,7 +95,7 @@ def test_folder_of_another_run(one: GraphDataset, tmp_path: Path) -> None:
 
 def test_two_processes_in_one_folder(one: GraphDataset, tmp_path: Path) -> None:
     first = Trainer(SMALL, one, tmp_path)
-    with pytest.raises(GecoError, match="another process is training"):
+    with pytest.raises(UsageError, match="another process is training"):
         Trainer(SMALL, one, tmp_path, resume=True)
     first.fit()
 

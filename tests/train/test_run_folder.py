@@ -18,7 +18,7 @@ import pytest
 from geco.cli.main import main
 from geco.console import Meter
 from geco.data.embedded.synthetic import erdos_renyi
-from geco.errors import CheckpointError, GecoError, Interrupted
+from geco.errors import CheckpointError, Interrupted, UsageError
 from geco.store import read_entry
 from geco.train.config import Config, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
@@ -170,7 +170,7 @@ def test_going_on_forgets_what_came_after_the_checkpoint(told: list[tuple[Any, .
 
 def test_without_tensorboard_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(GecoError, match="pip install"):
+    with pytest.raises(UsageError, match="pip install"):
         Trainer(BOARD, erdos_renyi(30, degree=3), tmp_path / "run")
     plain = replace(BOARD, train=replace(BOARD.train, tensorboard=False))
     Trainer(plain, erdos_renyi(30, degree=3), tmp_path / "other").fit()

@@ -10,7 +10,7 @@ import torch
 
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Split
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
 from geco.train.tasks import disagreement, loss
@@ -102,11 +102,11 @@ def test_consistency_learns_from_rows_without_a_label() -> None:
 @pytest.mark.parametrize("kind", ["labels", "values", "tokens", "link"])
 def test_consistency_is_of_classes(kind: str) -> None:
     made = replace(CONFIG, train=replace(CONFIG.train, consistency=1.0))
-    with pytest.raises(GecoError, match="is for classes"):
+    with pytest.raises(UsageError, match="is for classes"):
         Trainer(made, graphs(kind))
 
 
 def test_consistency_needs_dropout() -> None:
     made = replace(CONFIG, model=replace(CONFIG.model, dropout=0.0), train=replace(CONFIG.train, consistency=1.0))
-    with pytest.raises(GecoError, match="different dropout, and there is none"):
+    with pytest.raises(UsageError, match="different dropout, and there is none"):
         Trainer(made, graphs("class"))

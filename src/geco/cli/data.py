@@ -14,7 +14,7 @@ from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table
 from geco.data.paths import cache_folder, entries, imported, is_imported, raw_files
 from geco.data.registry import DATASETS, EMBEDDED, Embedded, Spec, find
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.names import ENCODINGS
 
 __all__ = ["check_name", "list_datasets", "prepare"]
@@ -71,9 +71,9 @@ def prepare(
     """
     use_cache(cache_dir)
     if not names:
-        raise GecoError("name at least one data set: `geco data prepare NAME`; `geco data list` shows them")
+        raise UsageError("name at least one data set: `geco data prepare NAME`; `geco data list` shows them")
     if workers is not None and workers < 0:
-        raise GecoError(f"--workers must be at least 0, got {workers}")
+        raise UsageError(f"--workers must be at least 0, got {workers}")
     for name in names:
         check_name(name)
     from geco.data.encodings import encode

@@ -10,7 +10,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import say
 from geco.data.user.schema import OwnOptions
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["import_files"]
 
@@ -38,9 +38,9 @@ def import_files(
 
     use_cache(cache_dir)
     if name is None and not dry_run:
-        raise GecoError("give the data set a name: --name NAME; or only look at the files: --dry-run")
+        raise UsageError("give the data set a name: --name NAME; or only look at the files: --dry-run")
     dataset, schema = read_own(path, options)
-    schema.show()
+    print(schema.summary())
     print(f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}")
     if name is None or dry_run:
         say("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")

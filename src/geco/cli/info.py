@@ -12,7 +12,7 @@ from geco.cli.data import check_name
 from geco.cli.options import File, Flag, Folder, Name, use_cache
 from geco.console import print_table, say
 from geco.data.registry import DATASETS
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["histogram", "info"]
 
@@ -41,7 +41,7 @@ def info(
     use_cache(cache_dir)
     check_name(name)
     if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
-        raise GecoError(f"cannot write {html}: it is a folder, or its folder does not exist")
+        raise UsageError(f"cannot write {html}: it is a folder, or its folder does not exist")
     from geco.cli.describe import describe
     from geco.data.load_dataset import load
     from geco.data.statistics import bins, statistics

@@ -15,11 +15,13 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from geco import __version__
-from geco.errors import GecoError, ResourceError
+from geco.console import show_log
+from geco.errors import GecoError, ResourceError, UsageError
+from geco.machine import STOPS
 
 __all__ = ["COMMANDS", "main"]
 
@@ -53,12 +55,13 @@ def main(arguments: list[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    before = {number: signal.signal(number, _terminated) for number in (signal.SIGTERM, signal.SIGUSR1)}
+    before = {number: signal.signal(number, _terminated) for number in STOPS if number != signal.SIGINT}
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our characters shows others, not a traceback
     try:
-        _run([word for word in words if word != "--debug"])
+        with show_log():
+            _run([word for word in words if word != "--debug"])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -84,7 +87,7 @@ def _run(words: list[str]) -> None:
     plain = [word for word in words if word not in ("-h", "--help")]
     if not plain or (len(plain) == 1 and plain[0] in GROUPS):
         return _help(" ".join(plain))
-    raise GecoError(_unknown(plain))
+    raise UsageError(_unknown(plain))
 
 
 def _unknown(words: list[str]) -> str:
@@ -98,7 +101,7 @@ def _unknown(words: list[str]) -> str:
 
 
 def _parse(command: str, words: list[str]) -> Callable[[], None]:
-    """Return the command with its flags filled in; a wrong flag becomes a GecoError of one line."""
+    """Return the command with its flags filled in; a wrong flag becomes a UsageError of one line."""
     import tyro
 
     module, _, name = COMMANDS[command][0].partition(":")
@@ -109,26 +112,32 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
     def later(*args: Any, **options: Any) -> Callable[[], None]:
         return functools.partial(handler, *args, **options)
 
+    with _one_line():
+        if hasattr(home, "read"):  # its flags go over configurations that other words name
+            return functools.partial(handler, home.read(words))
+        flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
+        run: Callable[[], None] = tyro.cli(later, **flags)
+        return run
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn what tyro says of wrong flags, a drawn box and an exit, into a UsageError."""
     said = io.StringIO()
-    flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
     try:
         with contextlib.redirect_stderr(said):
-            if hasattr(home, "defaults"):  # the values that flags are put over depend on the other words
-                before = home.defaults(words)
-                return functools.partial(handler, tyro.cli(type(before), default=before, **flags))
-            run: Callable[[], None] = tyro.cli(later, **flags)
+            yield
     except SystemExit as end:
-        if end.code != GecoError.exit_code:  # --help, or a signal
+        if end.code != UsageError.exit_code:  # --help, or a signal
             raise
-        raise GecoError(_unboxed(said.getvalue())) from None
-    return run
+        raise UsageError(_unboxed(said.getvalue())) from None
 
 
 def _unboxed(text: str) -> str:
-    """Return the text of a drawn box without its title and frame; rules inside it become semicolons."""
-    lines = [line for line in text.splitlines() if not line.startswith(("╭", "╰"))]
-    parts = re.sub(r"─{2,}", "\0", " ".join(lines)).replace("│", " ").split("\0")
-    return "; ".join(" ".join(part.split()).rstrip(".:") for part in parts)
+    """Return the text of a box, drawn as the terminal can, without title and frame; rules inside become semicolons."""
+    body = re.sub("[│╰╯]", " ", " ".join(text.splitlines()[1:]))
+    parts = [" ".join(part.split()).rstrip(".:") for part in re.split("─{2,}|-{8,}", body)]
+    return "; ".join(filter(None, parts))
 
 
 def _help(group: str) -> None:
@@ -145,8 +154,10 @@ def _help(group: str) -> None:
 
 def _explain(error: Exception) -> tuple[str, int]:
     """Return a line and an exit code for what went wrong."""
-    if isinstance(error, ValueError):  # wrong input, by the rules of the house
-        return str(error), getattr(error, "exit_code", GecoError.exit_code)
+    if isinstance(error, GecoError):
+        return str(error), error.exit_code
+    if isinstance(error, ValueError):  # wrong input, as `geco.nn` refuses it
+        return str(error), UsageError.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ResourceError.exit_code
     if isinstance(error, MemoryError) or _is_memory(error):

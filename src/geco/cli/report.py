@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from geco.console import say
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["report"]
 
@@ -29,9 +29,9 @@ def report(
     from geco.store import write_file
 
     if output.suffix not in (".html", ".json"):
-        raise GecoError(f"-o must end in .html or .json, got {output}")
+        raise UsageError(f"-o must end in .html or .json, got {output}")
     if not runs:
-        raise GecoError("name at least one folder of `geco train`")
+        raise UsageError("name at least one folder of `geco train`")
     records = {str(run): [record(folder) for folder in find(run)] for run in runs}
     footer = f"geco report {' '.join(map(str, runs))} -o {output}"
     text = runs_page(records, footer) if output.suffix == ".html" else json.dumps(records, indent=1) + "\n"

@@ -8,71 +8,19 @@ import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from geco.configs import find, shipped
+from geco.cli.settings import TrainOptions, read
 from geco.console import Meter, print_table, say
-from geco.errors import GecoError
-from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, read_toml, to_toml
+from geco.errors import UsageError
+from geco.machine import STOPS
+from geco.train.config import Config, to_toml
 
 if TYPE_CHECKING:
     from geco.data.dataset import GraphDataset
 
-__all__ = ["TrainOptions", "defaults", "train"]
-
-
-@dataclass(frozen=True)
-class TrainOptions:
-    """Train a network, and print the test score at the best validation epoch."""
-
-    dataset: Annotated[str, tyro.conf.Positional] = "digits"
-    """Data set; without one, scikit-learn's digits."""
-    config: Path | None = None
-    """TOML file with settings, or the name of a shipped one; flags go before it."""
-    data_dir: Path | None = None
-    """Folder with raw data sets; $GECO_DATA if not given."""
-    out: Path | None = None
-    """Run folder; runs/<data set>-<model> if not given."""
-    seeds: tuple[int, ...] = (0,)
-    """One run for each."""
-    resume: Literal["never", "auto"] = "never"
-    """auto goes on with what the run folder holds, if it holds anything."""
-    dry_run: bool = False
-    """Build everything, take one step, say what it would cost, write nothing."""
-    offline: bool = False
-    """Never download."""
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    optim: OptimConfig = field(default_factory=OptimConfig)
-    train: TrainConfig = field(default_factory=TrainConfig)
-
-    def resolved(self, seed: int) -> Config:
-        """Return the configuration of one run."""
-        return Config(replace(self.data, name=self.dataset), self.model, self.optim, self.train, seed)
-
-
-def defaults(words: list[str]) -> TrainOptions:
-    """Return what flags are put over: the data set's own configuration, then that given by ``--config``, a path or a name.
-
-    A bare name, such as ``peptides-func-pure``, is that of a file in `geco.configs`, unless a file here is called so.
-    Such a file is put over the defaults alone, a user's own over the data set's configuration.
-    """
-    parser = TrainOptions()
-    name = words[0] if words and not words[0].startswith("-") else parser.dataset
-    known = shipped()
-    config = read_toml(known[name]) if name in known else Config()
-    for before, word in zip(["", *words], [*words, ""], strict=True):
-        given = word.removeprefix("--config=") if word.startswith("--config=") else word if before == "--config" else ""
-        path = Path(given)
-        if given and (path.is_file() or path.suffix or path.name != given):
-            config = read_toml(path, config)
-        elif given:
-            config = read_toml(find(given))
-    return replace(parser, dataset=name, data=config.data, model=config.model, optim=config.optim, train=config.train)
+__all__ = ["read", "train"]
 
 
 def train(options: TrainOptions) -> None:
@@ -80,9 +28,9 @@ def train(options: TrainOptions) -> None:
     from geco.train.build import chosen, prepared
 
     if not options.seeds or len(set(options.seeds)) != len(options.seeds):
-        raise GecoError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+        raise UsageError(f"--seeds must be different numbers, at least one; got {options.seeds}")
     config = options.resolved(options.seeds[0])
-    out = options.out or Path("runs") / f"{options.dataset}-{options.model.name}"
+    out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     dataset = prepared(config, options.data_dir, options.offline)
     print(to_toml(chosen(config, dataset)))
     if options.dry_run:
@@ -131,10 +79,7 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once.
-
-    SIGUSR1 is what batch systems send some time before the end.
-    """
+    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once."""
     seen: list[int] = []
     owner = os.getpid()
 
@@ -148,7 +93,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
         seen.append(number)
         os.write(2, b"stopping after this step; once more to stop at once\n")  # print is not safe in a handler
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
+    before = {number: signal.signal(number, note) for number in STOPS}
     try:
         yield lambda: bool(seen)
     finally:

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
 from geco.console import print_table, say
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,11 +116,11 @@ def explain(
     loaded = load_run(run)
     body = loaded.network.body
     if not isinstance(body, GECO):
-        raise GecoError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
+        raise UsageError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
     dataset = prepared(loaded.config, data_dir)
     data = as_trained(dataset[graph], loaded.config) if len(dataset) == 1 else dataset[graph]
     if not 0 <= node < data.num_nodes:
-        raise GecoError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
+        raise UsageError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
     x = loaded.network.embed(data)
     for layer in range(len(body.layers)):
         attention = body.attention(x, data.edge_index, layer=layer, place=data.get("place", None))

@@ -6,7 +6,7 @@ import difflib
 from importlib.resources import files
 from pathlib import Path
 
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.names import BASELINES
 
 __all__ = ["find", "shipped"]
@@ -29,7 +29,7 @@ def find(name: str) -> Path:
     Example:
         >>> find("cora-gcn")
         Traceback (most recent call last):
-        geco.errors.GecoError: no configuration is called 'cora-gcn'; for that network: `geco train cora --model...
+        geco.errors.UsageError: no configuration is called 'cora-gcn'; for that network: `geco train cora --model...
     """
     known = shipped()
     if name in known:
@@ -38,5 +38,5 @@ def find(name: str) -> Path:
     baseline = [f"{data} --model.name {body}" for body in BASELINES for data in known if name == f"{data}-{body}"]
     missing = f"no configuration is called {name!r}"
     if baseline:
-        raise GecoError(f"{missing}; for that network: `geco train {baseline[0]}`")
-    raise GecoError(f"{missing} and there is no such file; there are {', '.join(near)}")
+        raise UsageError(f"{missing}; for that network: `geco train {baseline[0]}`")
+    raise UsageError(f"{missing} and there is no such file; there are {', '.join(near)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,12 +16,13 @@ from typing import Any
 
 from filelock import FileLock
 
-from geco.console import say
 from geco.data.paths import cache_folder
 from geco.errors import ResourceError
 from geco.store import Entry, read_entry, sweep, write_entry
 
 __all__ = ["Cache"]
+
+logger = logging.getLogger(__name__)
 
 VERSION = 1  # of the format; raise it when what a recipe yields changes
 
@@ -88,7 +90,7 @@ class Cache:
             return read_entry(path)
         except ValueError as error:
             if tell:
-                say(f"{error}; building it anew")
+                logger.warning(f"{error}; building it anew")
             return None
 
     def _lock(self, path: Path) -> FileLock:

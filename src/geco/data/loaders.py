@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, Dataset
 from torch_geometric.data import Batch, Data
 
 from geco.data.dataset import GraphDataset
-from geco.errors import DataError, GecoError, ResourceError
+from geco.errors import DataError, ResourceError, UsageError
+from geco.machine import STOPS
 from geco.nn.permutation import shuffled
 from geco.nn.rings import Rings
 
@@ -59,7 +60,7 @@ class GraphLoader:
         workers: int = 0,
     ) -> None:
         if batch_size < 1 or workers < 0:
-            raise GecoError(f"batch_size must be positive and workers not negative, got {batch_size} and {workers}")
+            raise UsageError(f"batch_size must be positive and workers not negative, got {batch_size} and {workers}")
         self.dataset, self.indices = dataset, _checked(indices, dataset)
         self.batch_size, self.seed, self.workers = batch_size, seed, workers
         self.shuffle, self.group_by_size, self.drop_last = shuffle, group_by_size, drop_last
@@ -105,7 +106,7 @@ class GraphLoader:
             for batch in loading:
                 yield batch
                 if run != self._run:  # the processes now work for the other one
-                    raise GecoError("a loader with workers was closed in an epoch or used for two at once; make a second one")
+                    raise UsageError("a loader with workers was closed in an epoch or used for two at once; make a second one")
         except (RuntimeError, ConnectionError, EOFError) as error:
             if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
                 raise
@@ -192,9 +193,9 @@ class _Plan:
 def _checked(indices: Sequence[int] | Tensor, dataset: GraphDataset) -> Tensor:
     found = torch.as_tensor(indices)
     if found.dtype == torch.bool or (found.is_floating_point() and found.numel()):
-        raise GecoError(f"indices must be graph numbers, got {found.dtype}; a mask's are mask.nonzero().view(-1)")
+        raise UsageError(f"indices must be graph numbers, got {found.dtype}; a mask's are mask.nonzero().view(-1)")
     if found.numel() and (int(found.min()) < 0 or int(found.max()) >= len(dataset)):
-        raise GecoError(f"{dataset.info.name} has graphs 0 to {len(dataset) - 1}, indices are {found.min()} to {found.max()}")
+        raise UsageError(f"{dataset.info.name} has graphs 0 to {len(dataset) - 1}, indices are {found.min()} to {found.max()}")
     return found.long().view(-1)
 
 
@@ -226,7 +227,10 @@ def _held_signals() -> Iterator[None]:
 
     They end when it does. A mask is passed on to them at their start, so there is no moment at which they could be hit.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ Shapes: N atoms, B bonds, M = 2B directed edges, both directions of a bond next 
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from geco.console import progress, say
+from geco.console import progress
 from geco.data.parallel import in_order, processors
 from geco.errors import DataError
 
@@ -30,6 +31,8 @@ __all__ = [
     "graphs_from_smiles",
     "scaffold",
 ]
+
+logger = logging.getLogger(__name__)
 
 # Categories of each column: element, chirality, degree, charge, hydrogens, radical electrons, hybridisation, aromatic, in ring.
 ATOM_CATEGORIES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
@@ -119,7 +122,9 @@ def blocks_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Ite
         odd += block.odd
         yield block
     if odd:
-        say(f"{odd} of {len(smiles):,} molecules have valences that RDKit does not allow; they are kept as they are written")
+        logger.warning(
+            f"{odd} of {len(smiles):,} molecules have valences that RDKit does not allow; they are kept as they are written"
+        )
 
 
 def scaffold(smiles: str) -> str:

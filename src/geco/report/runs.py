@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.report.curves import curves
 from geco.report.page import facts, page, table
 from geco.train.metrics import METRICS
@@ -25,7 +25,7 @@ def find(path: Path) -> list[Path]:
     """Return the folders of the seeds of a run, or the folder itself if it is that of one seed."""
     found = [folder for folder in (path, *sorted(path.glob("seed-*"))) if (folder / "metrics.jsonl").is_file()]
     if not found:
-        raise GecoError(f"{path} is no folder of `geco train`: there is no metrics.jsonl in it or in seed-*")
+        raise UsageError(f"{path} is no folder of `geco train`: there is no metrics.jsonl in it or in seed-*")
     return found
 
 
@@ -54,7 +54,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole if line.endswith("\n")]
     except ValueError as error:
-        raise GecoError(f"{path} is damaged: {error}; `geco train --resume auto` writes it anew") from error
+        raise UsageError(f"{path} is damaged: {error}; `geco train --resume auto` writes it anew") from error
 
 
 def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:

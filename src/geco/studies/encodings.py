@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch_geometric.transforms import AddLaplacianEigenvectorPE
 
-from geco.console import print_table, progress
+from geco.console import print_table, progress, show_log
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import LaplacianEigenvectors, encode
@@ -26,6 +26,7 @@ from geco.data.load_dataset import load
 from geco.studies.measure import write_json
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from geco.console import print_table
+from geco.console import print_table, show_log
 from geco.machine import reset_peak, resident
 from geco.studies.measure import write_json
 from geco.train.build import prepared
@@ -30,6 +30,7 @@ __all__ = ["cost", "main"]
 MODELS = ["geco", "gps-performer", "gcn-pyg", "gcn"]
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)

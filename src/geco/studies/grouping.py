@@ -15,7 +15,7 @@ from pathlib import Path
 
 from torch import nn
 
-from geco.console import print_table
+from geco.console import print_table, show_log
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import GraphLoader
 from geco.nn.network import Network
@@ -28,6 +28,7 @@ from geco.train.trained_run import Run, load_run
 __all__ = ["main", "scores"]
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.grouping", description=__doc__)

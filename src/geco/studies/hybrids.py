@@ -21,7 +21,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from geco.configs import shipped
-from geco.console import print_table
+from geco.console import print_table, show_log
 from geco.studies.measure import write_json
 from geco.train.build import prepared
 from geco.train.config import read_toml
@@ -39,6 +39,7 @@ MIXERS: dict[str, dict[str, Any]] = {
 }
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)

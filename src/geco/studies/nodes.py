@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geco.console import print_table
+from geco.console import print_table, show_log
 from geco.data import load
 from geco.data.dataset import GraphDataset
 from geco.machine import environment
@@ -81,6 +81,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     options = parse(arguments)

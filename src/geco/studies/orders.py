@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csgraph, csr_array
 
-from geco.console import print_table, progress
+from geco.console import print_table, progress, show_log
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
@@ -35,6 +35,7 @@ NEAR = 128  # places
 GRAPHS = ["amazon-photo", "wordnet", "flickr-structure", "ogbn-arxiv-structure"]
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.orders", description=__doc__)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from geco.console import show_log
 from geco.data import load_dataset
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import GraphLoader
@@ -56,6 +57,7 @@ def part_score(run: Run, dataset: GraphDataset) -> float:
     return score(outputs_of(run.network, loader, run.info), run.info)
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.renumber", description=__doc__)

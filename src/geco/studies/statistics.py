@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from geco.configs import shipped
-from geco.console import print_table
+from geco.console import print_table, show_log
 from geco.data.dataset import GraphDataset
 from geco.data.load_dataset import load
 from geco.nn.network import Network
@@ -83,6 +83,7 @@ class Compared(Trainer):
         return found
 
 
+@show_log()
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.statistics", description=__doc__)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from geco.configs import shipped
-from geco.console import say
-from geco.errors import GecoError, NumericalError
+from geco.console import say, show_log
+from geco.errors import NumericalError, UsageError
 from geco.machine import environment
 from geco.studies.nodes import SPLITS
 from geco.studies.record import Record
@@ -68,6 +68,7 @@ class Study:
         return Path("docs/results") / self.module.rpartition(".")[2]
 
 
+@show_log()
 def main(study: Study, about: str | None, arguments: list[str] | None = None) -> None:
     """Run a study from the command line."""
     options = _parse(study, about, arguments)
@@ -140,7 +141,7 @@ def _as_now(recorded: dict[str, Any], where: str) -> Config | None:
     """Return a recorded configuration, with defaults for settings that came later; None if it has some that are gone."""
     try:
         return from_table(recorded, Config(), where)
-    except GecoError:
+    except UsageError:
         return None
 
 
@@ -161,8 +162,8 @@ def _nested(settings: Settings) -> dict[str, Any]:
     """Return tables within tables, as TOML has them.
 
     Example:
-        >>> _nested({"model.order": 3, "model.norm": "row", "seed": 1})
-        {'model': {'order': 3, 'norm': 'row'}, 'seed': 1}
+        >>> _nested({"model.order": 3, "model.adjacency": "row", "seed": 1})
+        {'model': {'order': 3, 'adjacency': 'row'}, 'seed': 1}
     """
     table: dict[str, Any] = {}
     for name, value in settings.items():
@@ -185,7 +186,7 @@ def _epochs(words: list[str], names: list[str]) -> dict[str, int]:
     for word in words:
         name, _, number = word.rpartition("=")
         if not number.isdecimal() or int(number) < 1 or (name and name not in names):
-            raise GecoError(f"--epochs takes N or DATA=N with one of {', '.join(names)} and N of at least 1, got {word!r}")
+            raise UsageError(f"--epochs takes N or DATA=N with one of {', '.join(names)} and N of at least 1, got {word!r}")
         found |= {name: int(number)} if name else dict.fromkeys(names, int(number))
     return found
 

@@ -15,7 +15,7 @@ from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.nn.functional import compact
 from geco.nn.network import Network
 from geco.train.config import Config
@@ -144,7 +144,7 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
 
 def _check_consistency(info: Info, config: Config) -> None:
     if info.target != "class":
-        raise GecoError(f"--train.consistency is for classes, {info.name} asks for {info.target}; leave it out")
+        raise UsageError(f"--train.consistency is for classes, {info.name} asks for {info.target}; leave it out")
     model = config.model
     if not (model.dropout or model.input_dropout or model.head_dropout or model.mixer_dropout):
-        raise GecoError("--train.consistency compares passes with different dropout, and there is none; set --model.dropout")
+        raise UsageError("--train.consistency compares passes with different dropout, and there is none; set --model.dropout")

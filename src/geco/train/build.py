@@ -19,7 +19,7 @@ from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.registry import parse
 from geco.data.encodings.structure_order import StructureOrder
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.conv import GECOConv, GECOLayer
 from geco.nn.encoders import Features
@@ -35,7 +35,7 @@ from geco.train.settings import Choice, FilterName
 
 __all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
-OTHERWISE = ("block_norm", "dropout", "filter", "norm")  # settings that are not always what an argument so called is
+OTHERWISE = ("block_norm", "dropout", "filter")  # settings that are not always what an argument so called is
 FEW = 1000  # labels of one graph below which validation preferred no global block, on Cora (140) and Pubmed (60)
 
 
@@ -48,7 +48,7 @@ def device_of(config: Config) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         have = "cpu, cuda" if torch.cuda.is_available() else "cpu"
-        raise GecoError(f"--train.device {config.train.device} cannot be used here; there is {have}") from error
+        raise UsageError(f"--train.device {config.train.device} cannot be used here; there is {have}") from error
     return device
 
 
@@ -182,7 +182,7 @@ def _operator(config: Config) -> dict[str, Any]:
     m = config.model
     waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
     more = {"windows": {"support": m.support}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(m.filter)
-    named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.norm, "filter": m.filter}
+    named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.adjacency, "filter": m.filter}
     return {**named, **({"filter_kwargs": more} if more else {})}
 
 

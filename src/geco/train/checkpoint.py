@@ -5,6 +5,7 @@ Nothing of a random generator is kept: batches, node orders and dropout are pure
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -16,13 +17,14 @@ import torch
 from torch import Tensor, nn, optim
 
 from geco import __version__
-from geco.console import say
 from geco.errors import CheckpointError
 from geco.nn.filters.base import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
 from geco.train.finite_checks import check_weights
 
 __all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 3  # 1: before 2026-11-18, when GECO had one filter; 2: when norm was that of the adjacency
 
@@ -71,7 +73,7 @@ def newest(folder: Path) -> Entry | None:
         try:
             return read_entry(path)
         except ValueError as error:
-            say(f"{error}; going back to the one before it")
+            logger.warning(f"{error}; going back to the one before it")
             os.replace(path, path.with_name(f"damaged-{path.name}"))
     if found or any(folder.glob("damaged-*")):
         raise CheckpointError(f"all checkpoints in {folder} are damaged; start anew with another --out")

@@ -16,7 +16,7 @@ import typing
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.train.settings import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "to_toml",
 ]
 
+RENAMED = {"model.norm": "adjacency"}  # settings of before 2026-11-19, in run folders and files of users
 T = TypeVar("T")
 LARGEST = 2**20  # bytes of a configuration file
 
@@ -41,12 +42,12 @@ def read_toml(path: Path, base: Config | None = None, *, run: bool = False) -> C
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
-            raise GecoError(f"{path} is over {LARGEST:,} bytes, no configuration is; is it the right file?")
+            raise UsageError(f"{path} is over {LARGEST:,} bytes, no configuration is; is it the right file?")
         table = tomllib.loads(text.decode())
     except OSError as error:
-        raise GecoError(f"cannot read the configuration {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read the configuration {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise GecoError(f"{path} is not TOML: {error}") from error
+        raise UsageError(f"{path} is not TOML: {error}") from error
     return from_table(as_saved(table) if run else table, base or Config(), str(path))
 
 
@@ -70,18 +71,24 @@ def as_saved(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_table(table: dict[str, Any], base: T, where: str, prefix: str = "") -> T:
-    """Return a configuration with the values of a table put over it; unknown and ill-typed settings are refused."""
+    """Return a configuration with the values of a table put over it; unknown and ill-typed settings are refused.
+
+    Example:
+        >>> from_table({"model": {"norm": "row"}}, Config(), "an old file").model.adjacency
+        'row'
+    """
     kinds = typing.get_type_hints(type(base))
     changes = {}
-    for key, value in table.items():
+    for given, value in table.items():
+        key = RENAMED.get(f"{prefix}{given}", given)
         name = f"{prefix}{key}"
         if key not in kinds:
             near = difflib.get_close_matches(key, kinds, 1)
             hint = f"did you mean {prefix}{near[0]}?" if near else f"there are {', '.join(kinds)}"
-            raise GecoError(f"{where}: unknown setting {name}; {hint}")
+            raise UsageError(f"{where}: unknown setting {name}; {hint}")
         if dataclasses.is_dataclass(kinds[key]):
             if not isinstance(value, dict):
-                raise GecoError(f"{where}: {name} must be a table, got {value!r}")
+                raise UsageError(f"{where}: {name} must be a table, got {value!r}")
             changes[key] = from_table(value, getattr(base, key), where, f"{name}.")
         else:
             changes[key] = _typed(value, kinds[key], f"{where}: {name}")
@@ -116,7 +123,7 @@ def _typed(value: Any, kind: Any, what: str) -> Any:
         if value not in get_args(kind):
             near = difflib.get_close_matches(str(value), [str(v) for v in get_args(kind)], 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
-            raise GecoError(f"{what} must be one of {', '.join(map(str, get_args(kind)))}, got {value!r}{hint}")
+            raise UsageError(f"{what} must be one of {', '.join(map(str, get_args(kind)))}, got {value!r}{hint}")
         return value
     if get_origin(kind) is tuple and isinstance(value, list):
         return tuple(_typed(v, get_args(kind)[0], what) for v in value)
@@ -124,5 +131,5 @@ def _typed(value: Any, kind: Any, what: str) -> Any:
         return float(value)
     plain = kind if isinstance(kind, type) and not isinstance(kind, types.GenericAlias) else tuple
     if not isinstance(value, plain) or (isinstance(value, bool) and kind is not bool):
-        raise GecoError(f"{what} must be {getattr(kind, '__name__', kind)}, got {value!r}")
+        raise UsageError(f"{what} must be {getattr(kind, '__name__', kind)}, got {value!r}")
     return value

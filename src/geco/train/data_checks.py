@@ -8,18 +8,20 @@ Shapes: N nodes, B graphs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from geco.console import say
 from geco.data.collate import check, with_splits
 from geco.data.dataset import ENDS, GraphDataset, Info
 from geco.errors import DataError
 
 __all__ = ["check_batches", "check_inputs", "column_names"]
+
+logger = logging.getLogger(__name__)
 
 LARGE = 1e7  # float32 keeps seven digits: beside such a value, those of other nodes are lost in the sums over all nodes
 TOO_LARGE = 1e15  # the squares of 10^8 such values do not fit into float32
@@ -104,7 +106,7 @@ def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> 
     large = (most >= LARGE).nonzero().view(-1).tolist()
     if large:
         more = f" (and {len(large) - 1} more columns)" if len(large) > 1 else ""
-        say(
+        logger.warning(
             f"warning: {info.name}: {key}, {_column(names, large[0])} reaches {float(most[large[0]]):.3g}{more}; float32 keeps "
             "7 digits, beside such values those of other nodes are lost: scale the column or take its logarithm"
         )
@@ -153,7 +155,7 @@ def _check_parts(dataset: GraphDataset, number: int) -> None:
     seen = torch.bincount(torch.cat([getattr(split, part) for part in PARTS]), minlength=len(known))
     if int(seen.max()) > 1:
         twice = (seen > 1).nonzero()
-        say(
+        logger.warning(
             f"warning: {where} has {len(twice)} {what}s in more than one part, or twice in one, the first is {int(twice[0])}; "
             "scores on what was trained on say little"
         )

@@ -25,11 +25,18 @@ def estimate(config: Config, dataset: GraphDataset) -> list[str]:
     trainer.score(("valid",))
     score = time.perf_counter() - begin - step
     epoch = step * trainer.batches.steps + score / config.train.eval_every
-    beside = f"; {free / 2**30:.2f} GiB were available at the start" if free is not None else ""
+    there = f"; {free / 2**30:.2f} GiB were available at the start" if free is not None else ""
     return [
         f"{trainer.parameters:,} parameters",
         f"{trainer.batches.steps:,} steps an epoch, {step:.3f} s each",
         f"about {epoch:.1f} s an epoch, {epoch * config.train.epochs / 60:.1f} min for {config.train.epochs} epochs",
-        f"peak memory {resident() / 2**30:.2f} GiB, data included{beside}",
+        f"peak memory {_peak()}, data included{there}",
         "nothing was written",
     ]
+
+
+def _peak() -> str:
+    try:
+        return f"{resident() / 2**30:.2f} GiB"
+    except OSError:
+        return "unknown on this system"

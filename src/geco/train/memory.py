@@ -6,7 +6,6 @@ The need is a lower bound, so a run that is refused would certainly have failed;
 from __future__ import annotations
 
 import contextlib
-import resource
 from pathlib import Path
 
 import torch
@@ -32,9 +31,12 @@ def available() -> int | None:
     with contextlib.suppress(OSError, ValueError):  # the control group has no number where there is no limit
         group = Path("/sys/fs/cgroup")
         found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        found.append(limit - resident("VmSize"))
+    with contextlib.suppress(ImportError, OSError):  # Windows, and systems that do not tell what a process has
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            found.append(limit - resident("VmSize"))
     return max(0, min(found)) if found else None
 
 

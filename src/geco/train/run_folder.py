@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -10,8 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from geco.console import say
-from geco.errors import CheckpointError, GecoError, ResourceError
+from geco.errors import CheckpointError, ResourceError, UsageError
 from geco.machine import environment
 from geco.names import BASELINES
 from geco.nn.resolve import accepted
@@ -19,6 +19,8 @@ from geco.store import sweep, write_file
 from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
+
+logger = logging.getLogger(__name__)
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
 # of threads rounds differently; the rest changes no bit of what a step does.
@@ -42,7 +44,7 @@ class RunFolder:
         try:
             self.lock.acquire()
         except Timeout as error:
-            raise GecoError(f"another process is training in {path}; choose another --out") from error
+            raise UsageError(f"another process is training in {path}; choose another --out") from error
         self._mine = _identity(path / ".lock")
         self.board: Any = None
         try:
@@ -57,7 +59,7 @@ class RunFolder:
             write_file(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
             write_file(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
         elif not resume:
-            raise GecoError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
+            raise UsageError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
         else:
             self._change(_differences(self._stored(), self.config.to_json()))
             sweep(self.path / "best")
@@ -65,7 +67,7 @@ class RunFolder:
     def _stored(self) -> dict[str, Any]:
         try:
             return read_toml(self.path / "config.toml", _before(self.config), run=True).to_json()
-        except GecoError as error:
+        except UsageError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 
     def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
@@ -77,7 +79,7 @@ class RunFolder:
                 "give the same settings to go on, or choose another --out"
             )
         if changes:
-            say(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
+            logger.info(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
             write_file(self.path / "config.toml", to_toml(self.config).encode())
 
@@ -125,7 +127,7 @@ def _board(path: Path, start: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
-        raise GecoError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
+        raise UsageError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
     return SummaryWriter(str(path / "tensorboard"), purge_step=start)
 
 

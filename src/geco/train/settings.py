@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.names import BASELINES, LOCALS, MIXERS, encoding
 
 __all__ = ["Config", "DataConfig", "ModelConfig", "OptimConfig", "TrainConfig"]
@@ -69,7 +69,7 @@ class ModelConfig:
     """Steps over which features are averaged along the edges first; with few labels many help."""
     order: int = 2
     """K, convolutions of a GECO layer."""
-    norm: Literal["sym", "row", "none", "attention"] = "sym"
+    adjacency: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
     filter: FilterName = "auto"
     """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is by what the data is."""
@@ -125,15 +125,15 @@ class ModelConfig:
         _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1, diffusion=0)
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:
-            raise GecoError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
+            raise UsageError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
         if self.filter_gain != "none" and self.filter != "paper" and (self.filter, self.filter_gain) != ("waves", "mean"):
             wanted = "is for --model.filter paper (mean: waves too)"
-            raise GecoError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
+            raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise GecoError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")
+                raise UsageError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")
         if not (math.isfinite(self.ffn_ratio) and self.ffn_ratio > 0):
-            raise GecoError(f"--model.ffn-ratio must be above 0, got {self.ffn_ratio}")
+            raise UsageError(f"--model.ffn-ratio must be above 0, got {self.ffn_ratio}")
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,9 @@ class OptimConfig:
             value = getattr(self, name)
             if not 0 <= value <= 1e30 or (name == "lr" and value == 0):  # float32 ends at 3e38
                 low = "above 0" if name == "lr" else "0 or more"
-                raise GecoError(f"--optim.{name.replace('_', '-')} must be a finite number {low}, got {value}")
+                raise UsageError(f"--optim.{name.replace('_', '-')} must be a finite number {low}, got {value}")
         if not 0 <= self.average < 1:
-            raise GecoError(f"--optim.average must be in [0, 1), got {self.average}")
+            raise UsageError(f"--optim.average must be in [0, 1), got {self.average}")
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class TrainConfig:
         """Check ranges."""
         _least("train", self, epochs=1, patience=0, eval_every=1, save_every=1, keep=2, statistics=0, threads=0)
         if not 0 <= self.consistency <= 1e30:
-            raise GecoError(f"--train.consistency must be a finite number 0 or more, got {self.consistency}")
+            raise UsageError(f"--train.consistency must be a finite number 0 or more, got {self.consistency}")
 
 
 @dataclass(frozen=True)
@@ -231,4 +231,4 @@ class Config:
 def _least(section: str, config: Any, **least: int) -> None:
     for name, low in least.items():
         if getattr(config, name) < low:
-            raise GecoError(f"--{section}.{name.replace('_', '-')} must be at least {low}, got {getattr(config, name)}")
+            raise UsageError(f"--{section}.{name.replace('_', '-')} must be at least {low}, got {getattr(config, name)}")

@@ -15,7 +15,7 @@ from geco.data import load_dataset
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.embedded.digits import digits
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r'pip install "geco-graph\[demo\]"'):
         digits()
     monkeypatch.undo()
-    with pytest.raises(GecoError, match="neighbours must be from 1 to 1796, got 0"):
+    with pytest.raises(UsageError, match="neighbours must be from 1 to 1796, got 0"):
         digits(0)
 
 

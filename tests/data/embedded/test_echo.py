@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from geco.data import load
 from geco.data.embedded.echo import echo
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.train.build import build
 from geco.train.config import Config, ModelConfig
 
@@ -121,5 +121,5 @@ def test_embedded_by_name() -> None:
 
 @pytest.mark.parametrize("wrong", [{"distance": 0}, {"distance": 5, "colours": 1}, {"distance": 5, "graphs": 9}])
 def test_wrong_arguments_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(GecoError, match="or more"):
+    with pytest.raises(UsageError, match="or more"):
         echo(**wrong)

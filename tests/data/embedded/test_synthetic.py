@@ -17,7 +17,7 @@ from torch_geometric.utils import to_scipy_sparse_matrix
 
 from geco.data.dataset import GraphDataset
 from geco.data.embedded.synthetic import _pairs, erdos_renyi, ring_copy, tree_copy
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 Copies = Callable[..., GraphDataset]
 TASKS: list[tuple[Copies, int]] = [(ring_copy, 2), (ring_copy, 5), (tree_copy, 1), (tree_copy, 4)]
@@ -97,7 +97,7 @@ def test_random_graphs_are_a_function_of_the_seed() -> None:
 
 @pytest.mark.parametrize("wrong", [{}, {"degree": 1, "density": 0.1}, {"degree": 10}, {"density": 1.5}, {"density": -0.1}])
 def test_wrong_random_graphs_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(GecoError, match="density"):
+    with pytest.raises(UsageError, match="density"):
         erdos_renyi(10, **wrong)  # type: ignore[arg-type]
 
 
@@ -202,5 +202,5 @@ def test_copy_tasks_are_a_function_of_the_seed(make: Copies) -> None:
 
 def test_wrong_copy_tasks_are_refused() -> None:
     for make in (lambda: ring_copy(1), lambda: tree_copy(0), lambda: ring_copy(3, keys=1), lambda: tree_copy(3, graphs=5)):
-        with pytest.raises(GecoError, match="or more"):
+        with pytest.raises(UsageError, match="or more"):
             make()

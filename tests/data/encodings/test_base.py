@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from geco.data.encodings import AdjacencySVD, Degree, Encoding, LaplacianEigenvectors, RandomWalk, Relative
 from geco.data.encodings.base import fix_signs, undirected
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 ALL: list[Encoding] = [
     LaplacianEigenvectors(3),
@@ -62,7 +62,7 @@ def test_transform_uses_edge_weights() -> None:
 
 
 def test_categories_are_not_mixed_with_numbers() -> None:
-    with pytest.raises(GecoError, match="attr_name"):
+    with pytest.raises(UsageError, match="attr_name"):
         Degree()(Data(x=torch.zeros(2, 1, dtype=torch.int64), edge_index=torch.tensor([[0], [1]])))
 
 
@@ -97,5 +97,5 @@ def test_signs_ignore_rounding() -> None:
     ],
 )
 def test_wrong_parameters_are_refused(make: object) -> None:
-    with pytest.raises(GecoError):
+    with pytest.raises(UsageError):
         make()  # type: ignore[operator]

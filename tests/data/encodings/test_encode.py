@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from geco.data.cache import Cache
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
 from geco.data.encodings import AdjacencySVD, Degree, LaplacianEigenvectors, RandomWalk, budget, encode
-from geco.errors import GecoError, ResourceError
+from geco.errors import ResourceError, UsageError
 from tests.data.encodings.graphs import random_graph
 
 ENCODINGS = [LaplacianEigenvectors(4), RandomWalk(4), Degree(), AdjacencySVD(2)]
@@ -63,13 +64,15 @@ def test_features_do_not_change_the_key_edges_do(tmp_path: Path, monkeypatch: py
         encode(dataset(29), [Degree()], Cache(tmp_path))
 
 
-def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "geco")
     monkeypatch.setattr(budget, "LONG", 0.0)
     encode(dataset(), [Degree()], Cache(tmp_path), workers=0)
-    assert "some: degree: about 0 seconds and 0.0 GiB" in capsys.readouterr().err
+    assert "some: degree: about 0 seconds and 0.0 GiB" in caplog.text
+    caplog.clear()
     monkeypatch.setattr(budget, "LONG", 10.0)
     encode(dataset(), [RandomWalk(2)], Cache(tmp_path), workers=0)
-    assert not capsys.readouterr().err
+    assert not caplog.text
 
 
 def test_too_little_memory_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +82,7 @@ def test_too_little_memory_is_refused_before_work(tmp_path: Path, monkeypatch: p
 
 
 def test_same_name_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GecoError, match="node/rwse"):
+    with pytest.raises(UsageError, match="node/rwse"):
         encode(dataset(2), [RandomWalk(3), RandomWalk(4)], Cache(tmp_path))
 
 

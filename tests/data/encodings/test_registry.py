@@ -4,7 +4,7 @@ import pytest
 
 from geco.data.encodings import Degree, LaplacianEigenvectors, RandomWalk, Relative
 from geco.data.encodings.registry import parse
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.names import ENCODINGS
 
 
@@ -30,5 +30,5 @@ def test_sizes() -> None:
     ],
 )
 def test_what_is_refused(text: str, said: str) -> None:
-    with pytest.raises(GecoError, match=said):
+    with pytest.raises(UsageError, match=said):
         parse(text)

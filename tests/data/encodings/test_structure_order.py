@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 from geco.data import GraphDataset, Info, StructureOrder, encode, load, structure_order
 from geco.data.cache import Cache
 from geco.data.collate import collect
-from geco.errors import GecoError
+from geco.errors import UsageError
 from tests.data.encodings.graphs import random_graph
 
 
@@ -75,7 +75,7 @@ def test_transform_takes_a_named_attribute_and_refuses_real_numbers() -> None:
     data = Data(x=torch.rand(3, 2), atom=torch.tensor([1, 0, 0]), edge_index=edges)
     assert StructureOrder(colours="atom", attr_name="rank")(data).rank.tolist() == [2, 1, 0]
     for name in ("missing", "real"):
-        with pytest.raises(GecoError, match="whole numbers"):
+        with pytest.raises(UsageError, match="whole numbers"):
             StructureOrder(colours=name)(Data(real=torch.rand(3), edge_index=edges, num_nodes=3))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import socket
 import subprocess
 import sys
@@ -20,12 +21,11 @@ from geco.errors import DataError, ResourceError
 from tests.data.fetch.server import BODY, HALF, SHA256, Handler, Server, hang_up, only
 
 
-def test_a_file_comes_whole_once_and_its_sum_is_told(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_comes_whole_once_and_its_sum_is_told(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "geco")
     path = fetch(server.file(), tmp_path / "new" / "folder")
     assert path.read_bytes() == BODY
-    assert SHA256 in capsys.readouterr().err
+    assert SHA256 in caplog.text
     assert only(path.parent) == ["data.bin"]
     assert fetch(server.file(), path.parent) == path
     assert server.ranges == [None]
@@ -43,10 +43,11 @@ def test_a_wrong_sum_is_refused_and_removed(server: Server, tmp_path: Path, know
     assert only(tmp_path) == []
 
 
-def test_a_damaged_file_is_fetched_anew(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_fetched_anew(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "geco")
     (tmp_path / "data.bin").write_bytes(BODY[:-1] + b"x")
     assert fetch(server.file(sha256=SHA256), tmp_path).read_bytes() == BODY
-    assert "has the sha256" in capsys.readouterr().err
+    assert "has the sha256" in caplog.text
 
 
 def test_it_continues_where_the_connection_died(server: Server, tmp_path: Path) -> None:

@@ -29,14 +29,14 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_read(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     dataset = molhiv_csv.read(folder, SPEC)
     assert_graphs(dataset, SMILES)
     assert dataset.arrays["graph/y"].tolist() == [[0], [1], [0], [0]]
     assert dataset.arrays["graph/y"].dtype == torch.uint8
     assert dataset.split().train.tolist() == [2, 0]
     assert dataset.info.names == ("HIV_active",)
-    assert "1 of 4 molecules" in capsys.readouterr().err
+    assert "1 of 4 molecules" in caplog.text
 
 
 def test_by_name_below_ogbs_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +60,10 @@ def test_a_split_of_another_data_set_is_refused(folder: Path) -> None:
 
 @pytest.mark.real
 @pytest.mark.timeout(1800)
-def test_real_equals_the_featurised_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_equals_the_featurised_file(caplog: pytest.LogCaptureFixture) -> None:
     """The seven molecules that RDKit does not sanitise are kept, and equal too."""
     folder = Path(os.environ["GECO_DATA"]) / "ogbg-molhiv"
     dataset = molhiv_csv.read(folder, SPEC)
     assert len(dataset) == 41_127
-    assert "7 of 41,127 molecules" in capsys.readouterr().err
+    assert "7 of 41,127 molecules" in caplog.text
     assert_equals_bonds(dataset, folder / "molhiv_ogb.npz", ("split_train", "split_valid", "split_test"))

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from geco.data.user.read import read_own
 from geco.data.user.schema import OwnOptions
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 GRAPH: dict[str, Any] = {
     "x": np.array([[1.0, 2], [3, 4], [5, 6], [7, 8]]),
@@ -117,9 +117,9 @@ def test_mistakes(tmp_path: Path, changes: dict[str, Any], wanted: str) -> None:
 
 
 def test_flags_without_meaning(tmp_path: Path) -> None:
-    with pytest.raises(GecoError, match="--graph has no meaning for a file of arrays"):
+    with pytest.raises(UsageError, match="--graph has no meaning for a file of arrays"):
         read_own(write(tmp_path), OwnOptions(graph="x"))
-    with pytest.raises(GecoError, match="leave out --level graph"):
+    with pytest.raises(DataError, match="leave out --level graph"):
         read_own(write(tmp_path), OwnOptions(level="graph"))
 
 

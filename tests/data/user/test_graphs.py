@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from geco.data.user.edges import both_ways
 from geco.data.user.read import read_own
 from geco.data.user.schema import OwnOptions
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 NODES = (
     "id,age,size,kind,label,split\na,1,0.5,red,cat,train\nb,2,1.5,blue,dog,train\nc,3,2.5,red,,valid\nd,4,3.5,blue,dog,test\n"
@@ -45,9 +45,8 @@ def test_a_small_graph(tmp_path: Path) -> None:
     assert schema.counts == (1, 2)
 
 
-def test_schema_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read_own(write(tmp_path, nodes=NODES, edges=EDGES))[1].show()
-    shown = capsys.readouterr().out
+def test_schema_as_text(tmp_path: Path) -> None:
+    shown = read_own(write(tmp_path, nodes=NODES, edges=EDGES))[1].summary()
     for line in (
         "nodes kind    feature  category (2 values)      red        0",
         "nodes label     label                label      cat        1",
@@ -210,7 +209,7 @@ def test_split_kinds(tmp_path: Path) -> None:
     folder = write(tmp_path, nodes=nodes, edges="source,target\n1,2\n")
     split = read_own(folder, OwnOptions(split_kind="stratified", fractions=(0.5, 0.3, 0.2)))[0].split()
     assert [sum(i % 2 for i in part.tolist()) for part in (split.train, split.valid, split.test)] == [5, 3, 2]
-    with pytest.raises(GecoError, match="needs molecules"):
+    with pytest.raises(UsageError, match="needs molecules"):
         read_own(folder, OwnOptions(split_kind="scaffold"))
     one, two = (read_own(folder, OwnOptions(seed=seed))[0].split().train.tolist() for seed in (0, 1))
     assert one != two

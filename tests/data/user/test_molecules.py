@@ -12,7 +12,7 @@ import torch
 
 from geco.data.user.read import read_own
 from geco.data.user.schema import OwnOptions
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 pytest.importorskip("rdkit")
 
@@ -101,9 +101,9 @@ def test_mistakes(tmp_path: Path, text: str, wanted: str) -> None:
 
 
 def test_flags_without_meaning(tmp_path: Path) -> None:
-    with pytest.raises(GecoError, match="--source has no meaning for a file of molecules"):
+    with pytest.raises(UsageError, match="--source has no meaning for a file of molecules"):
         read_own(write(tmp_path), OwnOptions(source="x"))
-    with pytest.raises(GecoError, match="leave out --level node"):
+    with pytest.raises(DataError, match="leave out --level node"):
         read_own(write(tmp_path), OwnOptions(level="node"))
 
 

@@ -11,7 +11,7 @@ from geco.data.paths import imported
 from geco.data.user.read import read_own
 from geco.data.user.schema import OwnOptions
 from geco.data.user.stored import store, stored, stored_schema
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 
 def test_kept_and_found_again(folder: Path) -> None:
@@ -48,14 +48,14 @@ def test_stored_again_replaces(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Big", "a/b", "../a", "a b", ".hidden", "x" * 65])
 def test_names_that_cannot_be(folder: Path, name: str) -> None:
-    with pytest.raises(GecoError, match="is not usable"):
+    with pytest.raises(UsageError, match="is not usable"):
         store(read_own(folder)[0], name)
     assert stored(name) is None
 
 
 @pytest.mark.parametrize("name", ["cora", "digits", "ogbg-molhiv"])
 def test_names_of_known_data_sets_are_refused(folder: Path, name: str) -> None:
-    with pytest.raises(GecoError, match="is the name of a data set that GECO knows"):
+    with pytest.raises(UsageError, match="is the name of a data set that GECO knows"):
         store(read_own(folder)[0], name)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from geco.data.user.read import read_own
 from geco.data.user.schema import OwnOptions
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 NODES = "id,age,label\na,1,x\nb,2,y\nc,3,x\n"
 EDGES = "source,target\na,b\nb,c\n"
@@ -126,9 +126,9 @@ def test_flags_name_columns_that_exist(tmp_path: Path) -> None:
     refused(
         tmp_path, "@nodes.csv, column age: it cannot be both ignored and label", OwnOptions(label=("age",), ignore=("age",))
     )
-    with pytest.raises(GecoError, match="--smiles has no meaning for a folder of tables"):
+    with pytest.raises(UsageError, match="--smiles has no meaning for a folder of tables"):
         read_own(tmp_path, OwnOptions(smiles="x"))
-    with pytest.raises(GecoError, match="needs one label column, got age, label"):
+    with pytest.raises(UsageError, match="needs one label column, got age, label"):
         read_own(tmp_path, OwnOptions(label=("label", "age"), task="class"))
     refused(tmp_path, "@nodes.csv, line 3, column age: '2' is neither 0 nor 1", OwnOptions(label=("age",), task="labels"))
     refused(tmp_path, "@nodes.csv, line 2, column label: 'x' is not a number", OwnOptions(task="values"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr, reciprocal_ranks
 
@@ -131,11 +131,11 @@ def test_no_links_are_refused() -> None:
     ],
 )
 def test_wrong_input_is_refused(scores: Tensor, positives: Tensor, ptr: list[int], message: str) -> None:
-    with pytest.raises(GecoError, match=message):
+    with pytest.raises(UsageError, match=message):
         batched_reciprocal_ranks(scores, positives, torch.tensor(ptr))
 
 
 def test_wrong_ranks_are_refused() -> None:
     for prediction, target in ((torch.zeros(4), torch.ones(4)), (torch.zeros(4, 3), torch.ones(3))):
-        with pytest.raises(GecoError, match="make them with batched_reciprocal_ranks"):
+        with pytest.raises(UsageError, match="make them with batched_reciprocal_ranks"):
             mrr(prediction, target)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 
 sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
@@ -211,21 +211,21 @@ def test_nothing_to_score_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["accuracy", "micro-f1", "macro-f1", "auroc", "ap", "mae"])
 @pytest.mark.parametrize("wrong", [NAN, float("inf")])
 def test_diverged_predictions_are_refused(name: str, wrong: float) -> None:
-    with pytest.raises(GecoError, match="1 of 3 predictions are NaN or infinite"):
+    with pytest.raises(UsageError, match="1 of 3 predictions are NaN or infinite"):
         score(name, torch.tensor([0.0, wrong, 1.0]), torch.tensor([0.0, 1.0, 1.0]))
 
 
 @pytest.mark.parametrize("name", ["accuracy", "micro-f1", "macro-f1", "auroc", "ap", "mae"])
 def test_shapes_that_disagree_are_refused(name: str) -> None:
     for prediction, target in ((torch.zeros(3), torch.zeros(4)), (torch.zeros(3, 2), torch.zeros(3, 3))):
-        with pytest.raises(GecoError, match=r"same"):
+        with pytest.raises(UsageError, match=r"same"):
             score(name, prediction, target)
 
 
 def test_wrong_classes_and_labels_are_refused() -> None:
-    with pytest.raises(GecoError, match="the target has class 5, only 3 are predicted"):
+    with pytest.raises(UsageError, match="the target has class 5, only 3 are predicted"):
         score("accuracy", torch.zeros(2, 3), torch.tensor([0, 5]))
-    with pytest.raises(GecoError, match="count from 0, got -2"):
+    with pytest.raises(UsageError, match="count from 0, got -2"):
         score("macro-f1", torch.tensor([0, -2]), torch.tensor([0, 1]))
     for name in ("accuracy", "macro-f1", "auroc", "ap"):
         with pytest.raises(DataError, match="0, 1 or missing, got -1"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 from geco.train.metrics.tokens import token_f1
 
@@ -79,8 +79,8 @@ def test_nothing_to_score_is_refused() -> None:
 
 def test_wrong_input_is_refused() -> None:
     tokens = torch.zeros(2, 5, dtype=torch.int64)
-    with pytest.raises(GecoError, match="give unknown= and end="):
+    with pytest.raises(UsageError, match="give unknown= and end="):
         token_f1(tokens, tokens)
     for prediction, target in ((tokens[:1], tokens), (tokens.float(), tokens), (tokens, tokens[0])):
-        with pytest.raises(GecoError, match="integer tokens"):
+        with pytest.raises(UsageError, match="integer tokens"):
             token_f1(prediction, target, UNKNOWN, END)

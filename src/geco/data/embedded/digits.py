@@ -8,7 +8,7 @@ import torch
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
 from geco.data.splits import stratified_split
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["digits"]
 
@@ -33,7 +33,7 @@ def digits(neighbours: int = 10) -> GraphDataset:
         raise DataError('digits come with scikit-learn, which is missing: pip install "geco-graph[demo]"') from error
     pixels, classes = load_digits(return_X_y=True)
     if not 1 <= neighbours < len(pixels):
-        raise GecoError(f"neighbours must be from 1 to {len(pixels) - 1}, got {neighbours}")
+        raise UsageError(f"neighbours must be from 1 to {len(pixels) - 1}, got {neighbours}")
     graph = {
         "x": torch.from_numpy(pixels / 16).float(),
         "y": torch.from_numpy(classes),

@@ -16,7 +16,7 @@ from torch import Tensor
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
 from geco.data.splits import random_split
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["echo"]
 
@@ -46,7 +46,7 @@ def echo(distance: int, graphs: int = 1000, colours: int = 8, seed: int = 0) -> 
     """
     if distance < 1 or colours < 2 or graphs < 10:
         got = f"got {distance}, {colours} and {graphs}"
-        raise GecoError(f"echo needs a distance of 1 or more, 2 or more colours and 10 or more graphs, {got}")
+        raise UsageError(f"echo needs a distance of 1 or more, 2 or more colours and 10 or more graphs, {got}")
     note = f"{distance} steps, {colours} colours; the first {distance} nodes of a path have no label"
     info = Info("echo", "node", "class", colours, "accuracy", categories=(2, colours), note=note)
     made = (_path(distance, colours, np.random.default_rng([seed, number])) for number in range(graphs))

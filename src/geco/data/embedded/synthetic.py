@@ -20,7 +20,7 @@ from torch import Tensor
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Level
 from geco.data.splits import random_split, stratified_split
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["erdos_renyi", "ring_copy", "tree_copy"]
 
@@ -56,10 +56,10 @@ def erdos_renyi(
         GraphDataset(info=Info(name='erdos-renyi', level='node', ...
     """
     if (degree is None) == (density is None) or nodes < 1 or graphs < 1 or classes < 1 or features < 1:
-        raise GecoError("erdos_renyi needs positive nodes, graphs, features and classes, and one of degree and density")
+        raise UsageError("erdos_renyi needs positive nodes, graphs, features and classes, and one of degree and density")
     p = density if density is not None else (degree or 0) / max(1, nodes - 1)
     if not 0 <= p <= 1:
-        raise GecoError(
+        raise UsageError(
             f"{nodes} nodes allow a density from 0 to 1 or a degree up to {nodes - 1}, got {p:g} and {p * (nodes - 1):g}"
         )
     level: Level = "node" if graphs == 1 else "graph"
@@ -99,7 +99,7 @@ def ring_copy(length: int, graphs: int = 1000, keys: int = 4, seed: int = 0, dis
         (6, 1)
     """
     if length < 2:
-        raise GecoError(f"length must be 2 or more, got {length}")
+        raise UsageError(f"length must be 2 or more, got {length}")
 
     def ring(rng: np.random.Generator) -> Shape:
         size = 2 * length + int(rng.integers(0, 4))
@@ -128,7 +128,7 @@ def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0, dist
         tensor(True)
     """
     if depth < 1:
-        raise GecoError(f"depth must be 1 or more, got {depth}")
+        raise UsageError(f"depth must be 1 or more, got {depth}")
     leaves = 2**depth
 
     def tree(rng: np.random.Generator) -> Shape:
@@ -141,7 +141,7 @@ def tree_copy(depth: int, graphs: int = 1000, keys: int = 4, seed: int = 0, dist
 
 def _copies(name: str, what: str, shape: Draw, graphs: int, keys: int, seed: int, distractors: bool) -> GraphDataset:
     if keys < 2 or graphs < 10:
-        raise GecoError(f"{name} needs 2 or more keys and 10 or more graphs, got {keys} and {graphs}")
+        raise UsageError(f"{name} needs 2 or more keys and 10 or more graphs, got {keys} and {graphs}")
     answers = np.random.default_rng([seed, graphs]).permutation(np.arange(graphs) % keys)  # each key equally often
 
     def make() -> Iterator[dict[str, Tensor]]:

@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["Array", "Encoding", "adjacency", "components", "fix_signs", "signs", "undirected"]
 
@@ -77,7 +77,7 @@ class Encoding(BaseTransform, ABC):  # type: ignore[misc]  # PyG has no types
         """Return the graph with its encoding."""
         x, weight = data.x, data.edge_weight
         if self.attr_name is None and x is not None and not x.is_floating_point():
-            raise GecoError(f"x holds categories ({x.dtype}), the encoding real numbers; give attr_name to keep them apart")
+            raise UsageError(f"x holds categories ({x.dtype}), the encoding real numbers; give attr_name to keep them apart")
         ends = data.edge_index.cpu().numpy()
         found = self.compute(ends, int(data.num_nodes), None if weight is None else weight.cpu().numpy().reshape(-1))
         value = torch.from_numpy(found).to(data.edge_index.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from geco.console import say
 from geco.data.encodings.base import Array, Encoding
 from geco.errors import ResourceError
 
 __all__ = ["Graph", "announce", "available_memory", "check_memory", "seconds_needed"]
+
+logger = logging.getLogger(__name__)
 
 SAMPLES = 9  # graphs measured
 RATE = 5e8  # multiply-adds a second where too few graphs are there to measure
@@ -71,7 +73,7 @@ def announce(what: str, seconds: float, memory: float) -> None:
     """Say time and memory of work that takes long."""
     if seconds > LONG:
         span = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-        say(f"{what}: about {span} and {memory / 2**30:.1f} GiB of memory; it is kept in the cache for the next time")
+        logger.info(f"{what}: about {span} and {memory / 2**30:.1f} GiB of memory; it is kept in the cache for the next time")
 
 
 def available_memory() -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geco.data.encodings.base import Array, Encoding, undirected
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["Degree"]
 
@@ -36,7 +36,7 @@ class Degree(Encoding):
 
     def __post_init__(self) -> None:
         if self.max_degree is not None and self.max_degree < 1:
-            raise GecoError(f"max_degree must be at least 1, or None for one column; got {self.max_degree}")
+            raise UsageError(f"max_degree must be at least 1, or None for one column; got {self.max_degree}")
 
     @property
     def name(self) -> str:

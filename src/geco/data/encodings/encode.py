@@ -16,7 +16,7 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings.base import Array, Encoding
 from geco.data.encodings.budget import Graph, announce, check_memory, seconds_needed
 from geco.data.parallel import in_order, processors
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.store import Entry
 
 __all__ = ["encode"]
@@ -70,10 +70,10 @@ def _check(dataset: GraphDataset, encodings: Sequence[Encoding]) -> None:
     names = [encoding.name for encoding in encodings]
     for name in names:
         if names.count(name) > 1 or name in ("x", "y"):
-            raise GecoError(f"two arrays would be called node/{name}; encode with one of them at a time")
+            raise UsageError(f"two arrays would be called node/{name}; encode with one of them at a time")
     weight = dataset.arrays.get("edge/edge_weight")
     if weight is not None and weight.numel() != dataset.num_edges:
-        raise GecoError(f"edge_weight must be one number an edge, got {tuple(weight.shape)} for {dataset.num_edges:,} edges")
+        raise UsageError(f"edge_weight must be one number an edge, got {tuple(weight.shape)} for {dataset.num_edges:,} edges")
 
 
 def _compute(dataset: GraphDataset, encoding: Encoding, workers: int | None) -> Array:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from geco.data.encodings.base import Array, Encoding, blocks, components, fix_signs, undirected
 from geco.data.encodings.spectrum import DENSE, ENVELOPE, kernel, nontrivial
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["LaplacianEigenvectors", "smallest"]
 
@@ -52,7 +52,7 @@ class LaplacianEigenvectors(Encoding):
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.normalization not in ("sym", "none"):
-            raise GecoError(f"k must be at least 1 and normalization 'sym' or 'none', got {self.k} and {self.normalization!r}")
+            raise UsageError(f"k must be at least 1 and normalization 'sym' or 'none', got {self.k} and {self.normalization!r}")
 
     @property
     def name(self) -> str:

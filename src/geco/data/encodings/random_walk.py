@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geco.data.encodings.base import Array, Encoding, components, undirected
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["RandomWalk"]
 
@@ -52,7 +52,7 @@ class RandomWalk(Encoding):
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.probes < 1:
-            raise GecoError(f"steps and probes must be at least 1, got {self.steps} and {self.probes}")
+            raise UsageError(f"steps and probes must be at least 1, got {self.steps} and {self.probes}")
 
     @property
     def name(self) -> str:

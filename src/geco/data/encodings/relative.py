@@ -20,7 +20,7 @@ from geco.data.encodings.base import Array, Encoding, adjacency, fix_signs, sign
 from geco.data.encodings.laplacian import smallest
 from geco.data.encodings.shortest_paths import distances, landmark_pairs
 from geco.data.encodings.spectrum import DENSE, ENVELOPE, largest
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["AdjacencySVD", "Relative"]
 
@@ -106,7 +106,7 @@ class Relative(Encoding):
         _check_rank(self.rank)
         if self.kind not in get_args(Kind) or not self.time > 0:
             kinds = ", ".join(get_args(Kind))
-            raise GecoError(f"kind must be one of {kinds} and time positive, got {self.kind!r} and {self.time}")
+            raise UsageError(f"kind must be one of {kinds} and time positive, got {self.kind!r} and {self.time}")
 
     @property
     def name(self) -> str:
@@ -154,7 +154,7 @@ rel_diffusion = partial(Relative, "diffusion")
 
 def _check_rank(rank: int) -> None:
     if rank < 1:
-        raise GecoError(f"the rank must be at least 1, got {rank}")
+        raise UsageError(f"the rank must be at least 1, got {rank}")
 
 
 def _svd(matrix: sp.csr_array, k: int) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ Shapes: N nodes, k vectors.
 from __future__ import annotations
 
 import inspect
+import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,10 +19,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg, splu
 
-from geco.console import say
 from geco.data.encodings.base import Array
 
 __all__ = ["DENSE", "basis", "dense_subset", "kernel", "laplacian", "largest", "noise", "nontrivial"]
+
+logger = logging.getLogger(__name__)
 
 DENSE = 1000  # nodes up to which a dense matrix is used
 ENVELOPE = 200  # entries of a factor for each node up to which the Laplacian is factorised
@@ -135,7 +137,7 @@ def _sparse(adjacency: sp.csr_array, normalization: str, k: int) -> tuple[Array,
     values, vectors = values[:k], vectors @ turn[:, :k]
     residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() / values.max()
     if residual > 1e-2:
-        say(f"eigenvectors of {len(first):,} nodes are approximate: residual {residual:.0e} of the eigenvalue")
+        logger.warning(f"eigenvectors of {len(first):,} nodes are approximate: residual {residual:.0e} of the eigenvalue")
     return values, vectors
 
 

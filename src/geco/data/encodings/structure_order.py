@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from geco.data.encodings.base import Array, Encoding
-from geco.errors import GecoError
+from geco.errors import UsageError
 from geco.nn.structure import SMALL, structure_order
 
 __all__ = ["StructureOrder", "structure_order"]
@@ -70,7 +70,7 @@ class StructureOrder(Encoding):
         """Return the graph with its nodes' places."""
         colours = data.get(self.colours, None)
         if self.colours != "x" and (colours is None or colours.is_floating_point()):
-            raise GecoError(f"colours={self.colours!r} must name an attribute of whole numbers; it is missing or holds others")
+            raise UsageError(f"colours={self.colours!r} must name an attribute of whole numbers; it is missing or holds others")
         chosen = None if colours is None or colours.is_floating_point() else colours.cpu().numpy()
         found = torch.from_numpy(self.compute(data.edge_index.cpu().numpy(), int(data.num_nodes), None, chosen))
         data[self.attr_name or "place"] = found.to(data.edge_index.device)

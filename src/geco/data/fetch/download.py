@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
 import time
@@ -18,12 +19,15 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from geco.console import progress_bytes, say
+from geco.console import progress_bytes
 from geco.data.fetch import http_request
 from geco.data.registry.spec import Remote
 from geco.errors import DataError, ResourceError
+from geco.store import flush
 
 __all__ = ["fetch"]
+
+logger = logging.getLogger(__name__)
 
 TRIES = 5  # in a row that bring no further byte
 WAIT = 1.0  # seconds before the second try, doubled for each further one
@@ -58,7 +62,7 @@ def fetch(remote: Remote, folder: Path, offline: bool = False) -> Path:
         with _locked(path):
             fault = _fault(path, remote)  # another process may have brought it
             if fault is not None:
-                say(f"{path} {fault}; downloading it")
+                logger.info(f"{path} {fault}; downloading it")
                 _download(remote, path)
     except OSError as error:
         raise ResourceError(
@@ -91,7 +95,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=1)
     except Timeout:
-        say(f"another process downloads {path}; waiting for it")
+        logger.info(f"another process downloads {path}; waiting for it")
         lock.acquire()
     try:
         yield
@@ -109,11 +113,9 @@ def _download(remote: Remote, path: Path) -> None:
         part.unlink(missing_ok=True)
         raise DataError(f"what {remote.url} serves {fault}; it was removed. Try again later, or put the right file at {path}")
     if remote.sha256 is None and remote.md5 is None:
-        say(f"{path}: no checksum is known to compare with; its sha256 is {_digest(part, 'sha256')}")
+        logger.info(f"{path}: no checksum is known to compare with; its sha256 is {_digest(part, 'sha256')}")
     os.replace(part, path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    os.fsync(handle)
-    os.close(handle)
+    flush(path.parent)
 
 
 def _persist(remote: Remote, path: Path, part: Path, mark: Path) -> None:
@@ -133,7 +135,7 @@ def _persist(remote: Remote, path: Path, part: Path, mark: Path) -> None:
                     f"or put the file at {path}"
                 ) from error
             wait = WAIT * 2 ** (tries - 1)
-            say(f"{path.name}: {error}; trying again in {wait:.0f} s")
+            logger.warning(f"{path.name}: {error}; trying again in {wait:.0f} s")
             time.sleep(wait)
 
 

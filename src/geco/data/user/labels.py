@@ -15,7 +15,7 @@ from geco.data.dataset import Info, Level, Split, Target
 from geco.data.splits import random_split, scaffold_split, stratified_split
 from geco.data.user.schema import METRICS, Column, OwnOptions, Schema
 from geco.data.user.tables import Field
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["MOST_CLASSES", "Labels", "read_labels", "read_parts", "read_splits"]
 
@@ -158,11 +158,11 @@ def _made(
     """Return a split of the chosen rows."""
     if options.split_kind == "stratified":
         if classes is None:
-            raise GecoError("a stratified split needs one class for each node or graph; use --split-kind random")
+            raise UsageError("a stratified split needs one class for each node or graph; use --split-kind random")
         split = stratified_split(classes[chosen], options.fractions, options.seed)
     elif options.split_kind == "scaffold":
         if scaffolds is None:
-            raise GecoError("a scaffold split needs molecules; use --split-kind random")
+            raise UsageError("a scaffold split needs molecules; use --split-kind random")
         every = scaffolds()
         split = scaffold_split([every[i] for i in chosen.tolist()], options.fractions, options.seed)
     else:
@@ -175,7 +175,7 @@ def _target(fields: Sequence[Field], task: str | None) -> Target:
         if field.missing.all():
             raise DataError(f"{field.where(0)}: no row has a label; leave the column out, or name another with --label")
     if task == "class" and len(fields) > 1:
-        raise GecoError(f"--task class needs one label column, got {', '.join(f.name for f in fields)}; choose with --label")
+        raise UsageError(f"--task class needs one label column, got {', '.join(f.name for f in fields)}; choose with --label")
     if task in ("class", "labels", "values"):
         return task  # type: ignore[return-value]
     if len(fields) == 1:

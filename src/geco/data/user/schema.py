@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from geco.console import print_table
+from geco.console import table
 from geco.data.dataset import Level, Target
-from geco.errors import GecoError
+from geco.errors import UsageError
 
 __all__ = ["METRICS", "Column", "OwnOptions", "Role", "Schema", "refuse"]
 
@@ -66,7 +66,7 @@ def refuse(options: OwnOptions, names: tuple[str, ...], form: str) -> None:
     given = [name for name in names if getattr(options, name) != getattr(empty, name)]
     if given:
         flag = given[0].replace("_", "-")
-        raise GecoError(f"--{flag} has no meaning for {form}; leave it out")
+        raise UsageError(f"--{flag} has no meaning for {form}; leave it out")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Schema:
     Example:
         >>> columns = (Column("nodes", "id", "id", "text", "a"), Column("nodes", "kind", "label", "category", "cat"))
         >>> schema = Schema("tables", "node", "class", "accuracy", ("cat", "dog"), (3, 2), False, columns, ("random split",))
-        >>> schema.show()
+        >>> print(schema.summary())
         column      role   type      example  missing
         ----------  -----  --------  -------  -------
         nodes id       id      text        a        0
@@ -136,16 +136,17 @@ class Schema:
         """Return the columns of a file that have a role."""
         return [column for column in self.columns if column.file == file and column.role == role]
 
-    def show(self, most: int = 30) -> None:
-        """Print it; of many columns of the same role and type only the first and the number."""
-        print_table([["column", "role", "type", "example", "missing"], *self._rows(most)])
+    def summary(self, most: int = 30) -> str:
+        """Return it as text; of many columns of the same role and type only the first and the number."""
         what = {"class": "the class", "labels": "yes-or-no labels", "values": "values"}[self.target]
-        print(f"predicted: {what} of each {self.level}, scored by {self.metric}")
         known = {"class": "classes", "labels": "labels (how many yes)", "values": "values (how many known)"}[self.target]
         pairs = [f"{name} {count:,}" for name, count in zip(self.names, self.counts, strict=True)]
-        print(f"{known}: {', '.join(pairs[:most])}{f' and {len(pairs) - most} more' if len(pairs) > most else ''}")
-        for note in self.notes:
-            print(note)
+        lines = [
+            table([["column", "role", "type", "example", "missing"], *self._rows(most)]),
+            f"predicted: {what} of each {self.level}, scored by {self.metric}",
+            f"{known}: {', '.join(pairs[:most])}{f' and {len(pairs) - most} more' if len(pairs) > most else ''}",
+        ]
+        return "\n".join([*lines, *self.notes])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain types."""

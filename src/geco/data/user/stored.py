@@ -11,7 +11,7 @@ from geco.data.dataset import GraphDataset, Info
 from geco.data.paths import cache_folder
 from geco.data.registry import DATASETS, EMBEDDED
 from geco.data.user.schema import Schema
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 from geco.store import Entry, read_entry
 
 __all__ = ["store", "stored", "stored_schema"]
@@ -26,11 +26,11 @@ def store(dataset: GraphDataset, name: str, schema: Schema | None = None) -> Pat
         schema: from `geco.data.user.read.read_own`, for reading new files of the same form.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
-        raise GecoError(
+        raise UsageError(
             f"the name {name!r} is not usable; take at most 64 small letters, digits, '-', '_' and '.', a letter or digit first"
         )
     if name in DATASETS or name in EMBEDDED:
-        raise GecoError(f"{name} is the name of a data set that GECO knows; choose another")
+        raise UsageError(f"{name} is the name of a data set that GECO knows; choose another")
     about = {"info": replace(dataset.info, name=name).to_json(), "schema": schema.to_json() if schema else None}
     return _cache().put(name, {"own": name}, Entry(dataset.arrays, about))
 

@@ -20,7 +20,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["KINDS", "Kind", "batched_reciprocal_ranks", "mrr", "reciprocal_ranks"]
 
@@ -73,7 +73,7 @@ def batched_reciprocal_ranks(scores: Tensor, positives: Tensor, ptr: Tensor) -> 
     row = scores[graph, head]
     link = row.gather(1, tail[:, None])
     if not bool(link.isfinite().all()) or not bool((row.isfinite() | ~raw).all()):
-        raise GecoError("a score of a pair of nodes is NaN or infinite; ranks need finite scores: look at the loss")
+        raise UsageError("a score of a pair of nodes is NaN or infinite; ranks need finite scores: look at the loss")
     before, equal = ((other[:, None] & candidates).sum(-1) for other in (row > link, row == link))
     return 1 / (1 + before.double() + equal.double() / 2)
 
@@ -91,7 +91,7 @@ def mrr(prediction: Tensor, target: Tensor, kind: Kind = "raw") -> float:
         0.75
     """
     if prediction.dim() != 2 or prediction.shape[1] != len(KINDS) or target.numel() != len(prediction):
-        raise GecoError(
+        raise UsageError(
             f"mrr takes reciprocal ranks (p, {len(KINDS)}) and p link labels, got {tuple(prediction.shape)} "
             f"and {tuple(target.shape)}; make them with batched_reciprocal_ranks"
         )
@@ -105,15 +105,15 @@ def _places(scores: Tensor, positives: Tensor, ptr: Tensor) -> tuple[Tensor, Ten
     """Return each link's graph, and its ends counted within that graph."""
     sizes = ptr.diff()
     if scores.dim() != 3 or scores.shape[1] != scores.shape[2] or len(scores) != len(sizes):
-        raise GecoError(f"scores must be (B, n, n) for the {len(sizes)} graphs of ptr, got {tuple(scores.shape)}")
+        raise UsageError(f"scores must be (B, n, n) for the {len(sizes)} graphs of ptr, got {tuple(scores.shape)}")
     if len(sizes) and int(sizes.max()) > scores.shape[1]:
-        raise GecoError(f"scores hold {scores.shape[1]} nodes a graph, ptr has a graph of {int(sizes.max())}")
+        raise UsageError(f"scores hold {scores.shape[1]} nodes a graph, ptr has a graph of {int(sizes.max())}")
     if positives.dim() != 2 or len(positives) != 2:
-        raise GecoError(f"positives must be (2, p), heads over tails, got {tuple(positives.shape)}")
+        raise UsageError(f"positives must be (2, p), heads over tails, got {tuple(positives.shape)}")
     if positives.numel() and not 0 <= int(positives.min()) <= int(positives.max()) < int(ptr[-1]):
-        raise GecoError(f"links name nodes {int(positives.min())} to {int(positives.max())}, there are {int(ptr[-1])}")
+        raise UsageError(f"links name nodes {int(positives.min())} to {int(positives.max())}, there are {int(ptr[-1])}")
     graph = torch.bucketize(positives.contiguous(), ptr[1:], right=True)
     if not bool((graph[0] == graph[1]).all()):
-        raise GecoError("a link joins nodes of two graphs; links must be counted through the batch as ptr counts nodes")
+        raise UsageError("a link joins nodes of two graphs; links must be counted through the batch as ptr counts nodes")
     head, tail = positives - ptr[graph]
     return graph[0], head, tail

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["accuracy", "auroc", "average_precision", "macro_f1", "mae", "micro_f1"]
 
@@ -118,12 +118,14 @@ def _decide(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor,
     prediction, target = _columns(prediction, target)
     if scores and target.shape[1] == 1 < prediction.shape[1]:
         if bool((target >= prediction.shape[1]).any()):
-            raise GecoError(f"the target has class {int(target.nan_to_num(0).max())}, only {prediction.shape[1]} are predicted")
+            raise UsageError(
+                f"the target has class {int(target.nan_to_num(0).max())}, only {prediction.shape[1]} are predicted"
+            )
         return prediction.argmax(1, keepdim=True), target, target >= 0, True
     _same(prediction, target)
     if not scores and target.shape[1] == 1:
         if bool((prediction < 0).any()):
-            raise GecoError(f"predicted classes count from 0, got {int(prediction.min())}")
+            raise UsageError(f"predicted classes count from 0, got {int(prediction.min())}")
         return prediction, target, target >= 0, True
     return (prediction > 0).long(), target, _known_labels(target), False
 
@@ -203,14 +205,16 @@ def _known_labels(target: Tensor) -> Tensor:
 def _columns(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return both as ``(N, T)``, checked but for the number of columns."""
     if not {prediction.dim(), target.dim()} <= {1, 2} or len(prediction) != len(target):
-        raise GecoError(f"prediction and target need the same rows, got {tuple(prediction.shape)} and {tuple(target.shape)}")
+        raise UsageError(f"prediction and target need the same rows, got {tuple(prediction.shape)} and {tuple(target.shape)}")
     wrong = int((~prediction.isfinite()).sum())
     if wrong:
-        raise GecoError(f"{wrong} of {prediction.numel()} predictions are NaN or infinite; training diverged: look at the loss")
+        raise UsageError(
+            f"{wrong} of {prediction.numel()} predictions are NaN or infinite; training diverged: look at the loss"
+        )
     prediction, target = (array if array.dim() == 2 else array[:, None] for array in (prediction, target))
     return prediction, target
 
 
 def _same(prediction: Tensor, target: Tensor) -> None:
     if prediction.shape != target.shape:
-        raise GecoError(f"prediction has {prediction.shape[1]} columns, target {target.shape[1]}; they must be the same")
+        raise UsageError(f"prediction has {prediction.shape[1]} columns, target {target.shape[1]}; they must be the same")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from geco.errors import DataError, GecoError
+from geco.errors import DataError, UsageError
 
 __all__ = ["token_f1"]
 
@@ -36,7 +36,7 @@ def token_f1(prediction: Tensor, target: Tensor, unknown: int | None = None, end
         end = prediction.shape[2] - 1 if end is None else end
         prediction = prediction.argmax(2)
     if unknown is None or end is None:
-        raise GecoError("token-f1 of tokens needs to know which token is unknown and which the end; give unknown= and end=")
+        raise UsageError("token-f1 of tokens needs to know which token is unknown and which the end; give unknown= and end=")
     _check(prediction, target)
     rows = target[:, :1].ge(0).all(1)
     if not bool(rows.any()):
@@ -64,7 +64,7 @@ def _first(tokens: Tensor) -> Tensor:
 def _check(prediction: Tensor, target: Tensor) -> None:
     whole = not (prediction.is_floating_point() or target.is_floating_point())
     if not whole or prediction.dim() != 2 or target.dim() != 2 or len(prediction) != len(target):
-        raise GecoError(
+        raise UsageError(
             f"token-f1 takes integer tokens (B, P) and (B, Q), got {prediction.dtype} {tuple(prediction.shape)} "
             f"and {target.dtype} {tuple(target.shape)}"
         )

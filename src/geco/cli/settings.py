@@ -1,0 +1,124 @@
+"""What ``geco train`` is asked: its words, read once, over the configurations they name. Nothing here imports torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Required, TypedDict, get_args, get_type_hints
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
+
+from geco.cli.options import Flag, Folder
+from geco.configs import find, shipped
+from geco.errors import UsageError
+from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, from_table, read_toml
+
+__all__ = ["TrainOptions", "read"]
+
+PROG = "geco train"
+HELP = ("-h", "--help")
+SECTIONS = ("data", "model", "optim", "train")
+Seeds = Annotated[tuple[int, ...], arg(metavar="S ...", help="One run for each. NAME cannot follow the numbers.")]
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Train a network, and print the test score at the best validation epoch."""
+
+    dataset: Annotated[Positional[str], arg(metavar="[NAME]")] = "digits"
+    """Data set; without one, that of --data.name, of --config, or scikit-learn's digits."""
+    config: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="FILE|NAME")] = ()
+    """TOML file with settings, or the name of a shipped one; flags go before it, and so do further files."""
+    data_dir: Folder = None
+    """Folder with raw data sets; $GECO_DATA if not given."""
+    out: Folder = None
+    """Run folder; runs/<data set>-<model> if not given."""
+    seeds: Seeds = (0,)
+    resume: Literal["never", "auto"] = "never"
+    """auto goes on with what the run folder holds, if it holds anything."""
+    dry_run: Flag = False
+    """Build everything, take one step, say what it would cost, write nothing."""
+    offline: Flag = False
+    """Never download."""
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+    def resolved(self, seed: int) -> Config:
+        """Return the configuration of one run."""
+        return Config(self.data, self.model, self.optim, self.train, seed)
+
+
+def read(words: list[str]) -> TrainOptions:
+    """Return the options that the words of a command line give.
+
+    A setting is that of its flag, else of ``--config``, else of the data set's own configuration, else the default.
+    """
+    given = _given([word for word in words if word not in HELP])
+    config = _configuration(given)
+    settings = {"dataset": config.data.name} | {key: getattr(config, key) for key in SECTIONS}
+    options = TrainOptions(**{"seeds": (config.seed,)} | given | settings)
+    if set(words) & set(HELP):
+        tyro.cli(TrainOptions, default=options, args=["--help"], prog=PROG, config=[FlagCreatePairsOff])
+    return options
+
+
+def _configuration(given: dict[str, Any]) -> Config:
+    """Return the flags over the configurations that are named."""
+    known, name = shipped(), _named(given)
+    if name is None:
+        unnamed = Config(DataConfig(name=""))
+        name = _over(unnamed, given["config"]).data.name or DataConfig().name
+    config = _over(read_toml(known[name]) if name in known else Config(), given["config"])
+    flags = {key: given[key] for key in SECTIONS}
+    return from_table({**flags, "data": {**flags["data"], "name": name}}, config, "flags")
+
+
+def _named(given: dict[str, Any]) -> str | None:
+    """Return the data set that the words name, if they do."""
+    names = {text for text in (given.get("dataset"), given["data"].get("name")) if text is not None}
+    if len(names) > 1:
+        named = " and ".join(map(repr, sorted(names)))
+        raise UsageError(f"NAME and --data.name are different data sets, {named}; leave one out")
+    return names.pop() if names else None
+
+
+def _over(config: Config, names: tuple[str, ...]) -> Config:
+    """Return a configuration with files put over it, one after the other; a shipped one is whole and replaces it."""
+    for number, name in enumerate(names):
+        path = Path(name)
+        if path.is_file() or path.suffix or path.name != name:
+            config = read_toml(path, config)
+        elif number:
+            raise UsageError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
+        else:
+            config = read_toml(find(name))
+    return config
+
+
+def _given(words: list[str]) -> dict[str, Any]:
+    """Return the options that the words give and no others, unchecked: a table to go over another.
+
+    Every switch can be turned on and off, whatever it is without the flag.
+
+    Example:
+        >>> _given(["--model.hidden", "8", "cora", "--model.no-block-norm"])["model"]
+        {'hidden': 8, 'block_norm': False}
+    """
+    found: dict[str, Any] = tyro.cli(_sparse(TrainOptions), args=words, prog=PROG)
+    return found
+
+
+def _sparse(kind: Any) -> Any:
+    """Return the type of dictionaries with the fields of a dataclass, each of which may be missing."""
+    hints = get_type_hints(kind, include_extras=True).items()
+    fields = {name: _sparse(hint) if is_dataclass(hint) else _optional(hint) for name, hint in hints}
+    return TypedDict(kind.__name__, fields, total=False)  # type: ignore[operator]
+
+
+def _optional(hint: Any) -> Any:
+    plain = Annotated[hint, arg(help_behavior_hint="")]
+    repeated = UseAppendAction in get_args(hint)  # empty without the flag; tyro cannot leave it out
+    return Required[plain] if repeated else plain
