@@ -77,8 +77,8 @@ RECIPES: dict[str, dict[str, Edit]] = {
         "names.py": ("BASELINES = {", '    "toy-body": "geco.nn.toy:Toy",'),
     },
     "local GNN": {
-        "nn/local.py": ("Act = str | Callable[..., Any]", TOY_LOCAL),
-        "names.py": ("LOCALS = {", '    "toy-local": "geco.nn.local:toy",'),
+        "nn/gps/local.py": ("Act = str | Callable[..., Any]", TOY_LOCAL),
+        "names.py": ("LOCALS = {", '    "toy-local": "geco.nn.gps.local:toy",'),
     },
     "encoding": {
         "data/encodings/toy.py": ("", TOY_ENCODING),

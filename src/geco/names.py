@@ -13,32 +13,32 @@ from geco.errors import UsageError
 __all__ = ["BASELINES", "ENCODINGS", "LOCALS", "MIXERS", "encoding"]
 
 BASELINES = {  # --model.name: called with (in_channels, channels, layers, dropout, heads), and settings by keyword
-    "mlp": "geco.nn.baselines:mlp",
-    "gcn": "geco.nn.baselines:gcn",
-    "gcn-pyg": "geco.nn.baselines:gcn_pyg",
-    "sage": "geco.nn.baselines:sage",
-    "gat": "geco.nn.baselines:gat",
-    "gin": "geco.nn.baselines:gin",
-    "gatedgcn": "geco.nn.baselines:gatedgcn",
-    "transformer": "geco.nn.transformers:TransformerStack",
-    "hyena": "geco.nn.transformers:HyenaStack",
-    "gps": "geco.nn.baselines:gps",
-    "gps-performer": "geco.nn.baselines:gps_performer",
-    "sgformer": "geco.nn.baselines:SGFormerBody",
-    "polynormer": "geco.nn.baselines:PolynormerBody",
+    "mlp": "geco.nn.baselines.models:mlp",
+    "gcn": "geco.nn.baselines.models:gcn",
+    "gcn-pyg": "geco.nn.baselines.models:gcn_pyg",
+    "sage": "geco.nn.baselines.models:sage",
+    "gat": "geco.nn.baselines.models:gat",
+    "gin": "geco.nn.baselines.models:gin",
+    "gatedgcn": "geco.nn.baselines.models:gatedgcn",
+    "transformer": "geco.nn.baselines.transformers:TransformerStack",
+    "hyena": "geco.nn.baselines.transformers:HyenaStack",
+    "gps": "geco.nn.baselines.models:gps",
+    "gps-performer": "geco.nn.baselines.models:gps_performer",
+    "sgformer": "geco.nn.baselines.models:SGFormerBody",
+    "polynormer": "geco.nn.baselines.models:PolynormerBody",
 }
-LOCALS = {  # --model.local: called with the width, and what it takes of `geco.nn.local.make_local`'s options
-    "gatedgcn": "geco.nn.local:gatedgcn",
-    "gine": "geco.nn.local:gine",
-    "gcn": "geco.nn.local:gcn",
-    "gat": "geco.nn.local:gat",
-    "pna": "geco.nn.local:pna",
+LOCALS = {  # --model.local: called with the width, and what it takes of `geco.nn.gps.local.make_local`'s options
+    "gatedgcn": "geco.nn.gps.local:gatedgcn",
+    "gine": "geco.nn.gps.local:gine",
+    "gcn": "geco.nn.gps.local:gcn",
+    "gat": "geco.nn.gps.local:gat",
+    "pna": "geco.nn.gps.local:pna",
 }
 MIXERS = {  # --model.mixer: called with the width, and settings by keyword
     "geco": "geco.nn.conv:GECOConv",
-    "attention": "geco.nn.softmax:SelfAttention",
-    "performer": "geco.nn.softmax:Performer",
-    "hyena": "geco.nn.hyena:Hyena",
+    "attention": "geco.nn.gps.attention:SelfAttention",
+    "performer": "geco.nn.gps.attention:Performer",
+    "hyena": "geco.nn.gps.hyena:Hyena",
 }
 ENCODINGS = {  # --data.encodings: called with the size, if one is given
     "lap-pe": "geco.data.encodings.laplacian:LaplacianEigenvectors",

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn import GECOConv, GECOLayer, GlobalContext, ImplicitFilter, LocalPropagation, reference
-from geco.nn.adjacency import adjacency
 from geco.nn.filters import FilterName
 from geco.nn.filters.windows import WindowedFilter
+from geco.nn.graph.adjacency import adjacency
 from tests.conftest import random_edges, relative_error
 
 D = 8
@@ -209,7 +209,7 @@ def test_layer_by_rows_equals_the_layer_at_once(n: int, dropout: float, monkeypa
     layer = GECOLayer(D, dropout=dropout).double()
     x, edges = torch.randn(n, D, dtype=torch.float64, requires_grad=True), random_edges(n)
     parameters = [x, *layer.parameters()]
-    rows = "geco.nn.rows.ROWS"
+    rows = "geco.nn.ops.rowwise.ROWS"
     found = []
     for block in (2048, 2048, 10**9 if dropout == 0 else 2048):
         monkeypatch.setattr(rows, block)

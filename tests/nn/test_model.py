@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from geco import GECO
-from geco.nn.adjacency import adjacency
+from geco.nn.graph.adjacency import adjacency
 from tests.conftest import random_edges, relative_error
 
 EDGES = random_edges(30)

@@ -11,13 +11,13 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from geco.errors import UsageError
-from geco.nn.adjacency import AdjacencyNorm
-from geco.nn.encoders import Init
 from geco.nn.filters import FilterName
 from geco.nn.filters.paper import Gain
-from geco.nn.heads import Pooling, Widths
-from geco.nn.inputs import Join
-from geco.nn.permutation import Permutation
+from geco.nn.graph.adjacency import AdjacencyNorm
+from geco.nn.graph.permutation import Permutation
+from geco.nn.network.encoders import Init
+from geco.nn.network.heads import Pooling, Widths
+from geco.nn.network.inputs import Join
 from geco.train.config import Config, DataConfig, ModelConfig, from_table, read_toml, to_toml
 
 

@@ -1,6 +1,6 @@
 """Graphs that are wrong or odd, as data that `geco train` is given.
 
-The same at the layer is tested elsewhere: ends of edges in tests/nn/test_adjacency.py::test_refuses_edges and
+The same at the layer is tested elsewhere: ends of edges in tests/nn/graph/test_adjacency.py::test_refuses_edges and
 test_equals_the_dense_matrix; isolated nodes in test_isolated_nodes_get_zero_and_finite_gradients there; features, types and
 devices in tests/nn/test_conv.py::test_refuses, test_refuses_to_train_on_one_node and test_batch_contract. In a user's files:
 tests/data/user/test_arrays.py::test_mistakes and tests/data/user/test_tables.py::test_mistakes_in_nodes (overlapping masks are
@@ -22,7 +22,7 @@ from geco.data.dataset import GraphDataset, Info, Split
 from geco.errors import DataError
 from geco.machine import reset_peak, resident
 from geco.nn import reference
-from geco.nn.adjacency import adjacency
+from geco.nn.graph.adjacency import adjacency
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
 from tests.conftest import relative_error

@@ -12,7 +12,7 @@ from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.embedded.synthetic import erdos_renyi
 from geco.errors import DataError
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
 from tests.train.runs import ONE

@@ -20,8 +20,8 @@ from torch_geometric.data import Batch, Data
 from geco.data.dataset import GraphDataset
 from geco.errors import DataError, ResourceError, UsageError
 from geco.machine import STOPS
-from geco.nn.permutation import shuffled
-from geco.nn.rings import Rings
+from geco.nn.graph.permutation import shuffled
+from geco.nn.graph.rings import Rings
 
 __all__ = ["FullGraphLoader", "GraphLoader"]
 

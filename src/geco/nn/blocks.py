@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch_geometric.nn.resolver import activation_resolver
 from torch_geometric.utils import softmax
 
-from geco.nn.adjacency import Adjacency, AdjacencyNorm
 from geco.nn.functional import dropout, full_precision
-from geco.nn.graph import Graph, prepare
+from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm
+from geco.nn.graph.prepare import Graph, prepare
 from geco.nn.resolve import check_name
 
 __all__ = ["AdjacencyName", "FeedForward", "LocalPropagation"]

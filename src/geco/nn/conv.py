@@ -1,8 +1,8 @@
 r"""The GECO operator and layer, to be read top to bottom.
 
 The global block has two forms of the same computation. The plain one is written here, in the paper's names and stock
-operators. The fast one, on a CPU, is a single function beneath it (`geco.nn.fused`) that never makes the tensors written
-here.
+operators. The fast one, on a CPU, is a single function beneath it (`geco.nn.ops.global_context`) that never makes the
+tensors written here.
 
 Shapes: N nodes, M edges, C input channels, D channels, K order.
 """
@@ -16,17 +16,17 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.resolver import normalization_resolver
 
-from geco.nn.attention import SurrogateAttention
 from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
+from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
 from geco.nn.functional import dropout, full_precision
-from geco.nn.fused import global_context
-from geco.nn.graph import Graph, check_features, prepare
-from geco.nn.plain import PlainRings
-from geco.nn.plan import Algorithm, Memory, choose
+from geco.nn.graph.prepare import Graph, check_features, prepare
+from geco.nn.graph.rings import Rings, rings_of
+from geco.nn.ops.global_context import global_context
+from geco.nn.ops.plain_rings import PlainRings
+from geco.nn.ops.plan import Algorithm, Memory, choose
+from geco.nn.ops.rowwise import by_rows
 from geco.nn.resolve import build, check_name
-from geco.nn.rings import Rings, rings_of
-from geco.nn.rows import by_rows
 
 __all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
 

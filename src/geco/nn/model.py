@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from torch_geometric.nn import JumpingKnowledge
 from torch_geometric.nn.dense import Linear
 
-from geco.nn.attention import SurrogateAttention
 from geco.nn.blocks import AdjacencyName
 from geco.nn.conv import GECOLayer
+from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FilterName
 from geco.nn.functional import dropout
-from geco.nn.graph import Graph, check_features, prepare
-from geco.nn.ordered import OrderedStack
-from geco.nn.permutation import Permutation
+from geco.nn.graph.permutation import Permutation
+from geco.nn.graph.prepare import Graph, check_features, prepare
+from geco.nn.ordered_stack import OrderedStack
 from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_layer
 from geco.nn.resolve import check_name
 

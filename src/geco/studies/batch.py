@@ -22,7 +22,7 @@ from torch_geometric.utils import to_dense_batch
 
 from geco.console import print_table
 from geco.nn import GECOConv
-from geco.nn.mixers import SelfAttention
+from geco.nn.gps.mixers import SelfAttention
 from geco.studies.measure import held_bytes, in_turns, write_json
 
 KNOWN = 1024  # sizes of which the batch of similar ones takes those in the middle

@@ -12,7 +12,7 @@ from scipy.sparse import load_npz
 from torch import Tensor, nn
 
 from geco.nn import GECOConv, GECOLayer, reference
-from geco.nn.adjacency import adjacency
+from geco.nn.graph.adjacency import adjacency
 
 __all__ = ["CONTENDERS", "QUADRATIC", "Contender", "make", "random_graph", "real_graph"]
 

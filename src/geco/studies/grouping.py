@@ -18,7 +18,7 @@ from torch import nn
 from geco.console import print_table, show_log
 from geco.data.dataset import GraphDataset
 from geco.data.loaders import GraphLoader
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.studies.measure import write_json
 from geco.train.batches import outputs_of
 from geco.train.build import prepared

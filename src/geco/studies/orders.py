@@ -26,9 +26,9 @@ from geco.data.dataset import GraphDataset
 from geco.data.encodings import encode
 from geco.data.encodings.structure_order import StructureOrder, structure_order
 from geco.data.load_dataset import load
-from geco.nn.clusters import clustered, coordinate, matrix
-from geco.nn.refine import Array, Links, links, refine
-from geco.nn.structure import components, depth_first, lists
+from geco.nn.graph.clusters import clustered, coordinate, matrix
+from geco.nn.graph.colour_refinement import Array, Links, links, refine
+from geco.nn.graph.structure_order import components, depth_first, lists
 from geco.studies.measure import write_json
 
 NEAR = 128  # places

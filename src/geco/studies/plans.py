@@ -1,6 +1,6 @@
 """From which N smooth waves beat FFTs: ``python -m geco.studies.plans`` times a step of `GECOConv` by either plan.
 
-`geco.nn.smooth.SHORTEST` is read off this table: ratios below 1 say that waves are faster.
+`geco.nn.ops.long_ring.SHORTEST` is read off this table: ratios below 1 say that waves are faster.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from unittest import mock
 import torch
 
 from geco.console import print_table
-from geco.nn import smooth
+from geco.nn.ops import long_ring as smooth
 from geco.studies.contenders import make, random_graph
 from geco.studies.measure import best_of
 
@@ -22,7 +22,7 @@ def step(nodes: int, limit: Callable[[int], int], channels: int = 108) -> float:
     """Return the time of a step when filters of up to ``limit(N)`` harmonics count as smooth."""
     contender = make("geco conv", random_graph(nodes), nodes, channels)
     x, top = torch.randn(nodes, channels, requires_grad=True), torch.randn(nodes, channels)
-    with mock.patch("geco.nn.plan.harmonic_limit", limit), mock.patch("geco.nn.plan.LONGEST", 0):
+    with mock.patch("geco.nn.ops.plan.harmonic_limit", limit), mock.patch("geco.nn.ops.plan.LONGEST", 0):
         return best_of(lambda: contender.step(x).backward(top), 10)
 
 

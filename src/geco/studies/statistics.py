@@ -22,7 +22,7 @@ from geco.configs import shipped
 from geco.console import print_table, show_log
 from geco.data.dataset import GraphDataset
 from geco.data.load_dataset import load
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.studies.measure import write_json
 from geco.train.batch_norm import renew
 from geco.train.build import build, seed_of

@@ -17,7 +17,7 @@ from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
 from geco.errors import UsageError
 from geco.nn.functional import compact
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.train.config import Config
 from geco.train.data_checks import check_batches, check_inputs, column_names
 from geco.train.tasks import Judged, judge

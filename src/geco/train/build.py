@@ -22,14 +22,14 @@ from geco.data.encodings.structure_order import StructureOrder
 from geco.errors import UsageError
 from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.conv import GECOConv, GECOLayer
-from geco.nn.encoders import Features
-from geco.nn.hybrid import GPSLayer
-from geco.nn.inputs import NodeEncoder
-from geco.nn.local import degree_histogram
+from geco.nn.gps.layer import GPSLayer
+from geco.nn.gps.local import degree_histogram
+from geco.nn.gps.stack import HybridStack
 from geco.nn.model import GECO
-from geco.nn.network import Network
+from geco.nn.network.encoders import Features
+from geco.nn.network.inputs import NodeEncoder
+from geco.nn.network.network import Network
 from geco.nn.resolve import keywords
-from geco.nn.stack import HybridStack
 from geco.train.config import Config
 from geco.train.settings import Choice, FilterName
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, Interrupted, NumericalError
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.train import checkpoint
 from geco.train.batch_norm import renew
 from geco.train.batches import serve

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from geco.data.dataset import Info
-from geco.nn.links import LinkHead
+from geco.nn.network.link_heads import LinkHead
 from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import batched_reciprocal_ranks
 

@@ -16,7 +16,7 @@ from geco.data.loaders import GraphLoader
 from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.user.schema import Column, Schema
 from geco.errors import CheckpointError, DataError
-from geco.nn.network import Network
+from geco.nn.network.network import Network
 from geco.store import has_entry, read_entry
 from geco.train.batches import as_trained
 from geco.train.build import encoded

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from geco.data.encodings.base import Array, Encoding
 from geco.errors import UsageError
-from geco.nn.structure import SMALL, structure_order
+from geco.nn.graph.structure_order import SMALL, structure_order
 
 __all__ = ["StructureOrder", "structure_order"]
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.filters.base import Filter, places_of
-from geco.nn.interpolated import interpolated
-from geco.nn.rows import by_rows
+from geco.nn.ops.interpolate import interpolated
+from geco.nn.ops.rowwise import by_rows
 
 __all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
 

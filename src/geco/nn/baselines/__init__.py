@@ -1,0 +1,1 @@
+"""The networks that GECO is compared with."""

@@ -1,0 +1,179 @@
+r"""The networks GECO is compared with, from PyG where PyG has them, all called alike: ``(x, edge_index, batch)`` to ``(N, D)``.
+Those without message passing are in `geco.nn.baselines.transformers`.
+
+Sums over edges that PyG gathers and scatters are sparse products where the layer allows (`geco.nn.baselines.sparse_convs`):
+equal, and faster.
+
+Shapes: N nodes, C input channels, D channels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import (
+    GCNConv,
+    GINConv,
+    GPSConv,
+    Polynormer,
+    ResGatedGraphConv,
+    SGFormer,
+)
+
+from geco.nn.baselines.sparse_convs import SparseGATConv, SparseGCNConv, SparseSAGEConv
+from geco.nn.functional import dropout
+
+__all__ = ["GPSStack", "LocalStack", "PolynormerBody", "SGFormerBody", "plain"]
+
+Conv = Callable[[int, int], nn.Module]
+
+
+class LocalStack(nn.Module):
+    r"""A linear map of the features, then L message-passing layers with skip, norm and dropout, which makes plain GNNs
+    strong: :math:`X \leftarrow \mathrm{dropout}(\mathrm{ReLU}(\mathrm{BN}(\mathrm{conv}(X) + W X)))`.
+
+    Args:
+        in_channels: C.
+        channels: D.
+        layers: L.
+        dropout: probability.
+        conv: makes a layer from D to D; None is an MLP.
+        norm: whether there is a BN; few labels may be better off without.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
+        >>> LocalStack(5, 8, 2, 0.0, GCNConv)(torch.randn(3, 5), edges).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float,
+        conv: Conv | None,
+        norm: bool = True,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.encoder = nn.Linear(in_channels, channels)  # messages of width D, however wide the features are
+        self.skips = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers))
+        self.convs = nn.ModuleList(conv(channels, channels) for _ in range(layers)) if conv else None
+        self.norms = nn.ModuleList(nn.BatchNorm1d(channels) if norm else nn.Identity() for _ in range(layers))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+        """Return a row per node."""
+        x = self.encoder(x)
+        for i, (skip, norm) in enumerate(zip(self.skips, self.norms, strict=True)):
+            h = skip(x) if self.convs is None else skip(x) + self.convs[i](x, edge_index)
+            x = dropout(torch.relu(norm(h)), self.dropout, self.training)
+        return x
+
+
+def plain(conv: Callable[[int], Conv | None]) -> Callable[..., LocalStack]:
+    """Return a baseline: a `LocalStack` of the layers that ``conv`` gives for a number of heads.
+
+    Example:
+        >>> plain(lambda heads: GCNConv)(5, 8, 2, 0.0, 4, norm=False).norms
+        ModuleList(
+          (0-1): 2 x Identity()
+        )
+    """
+
+    def make(
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float,
+        heads: int,
+        *,
+        norm: bool = True,
+    ) -> LocalStack:
+        return LocalStack(in_channels, channels, layers, dropout, conv(heads), norm)
+
+    return make
+
+
+def _gin(in_channels: int, channels: int) -> nn.Module:
+    mlp = nn.Sequential(nn.Linear(in_channels, channels), nn.ReLU(), nn.Linear(channels, channels))
+    return GINConv(mlp)  # type: ignore[no-any-return]
+
+
+mlp = plain(lambda heads: None)
+gcn = plain(lambda heads: SparseGCNConv)
+gcn_pyg = plain(lambda heads: GCNConv)  # the same, its messages gathered and scattered
+sage = plain(lambda heads: SparseSAGEConv)
+gat = plain(lambda heads: lambda a, b: SparseGATConv(a, b // heads, heads))
+gin = plain(lambda heads: _gin)
+gatedgcn = plain(lambda heads: ResGatedGraphConv)
+
+
+class GPSStack(nn.Module):
+    """PyG's `GPSConv` layers around a GCN, with its attention or its Performer, whose heads share the width as well."""
+
+    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int, kind: str) -> None:
+        super().__init__()
+        self.encoder = nn.Linear(in_channels, channels)
+        more = {"attn_kwargs": {"head_channels": channels // heads}} if kind == "performer" else {}  # 64 if not given
+        self.layers = nn.ModuleList(
+            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind, **more) for _ in range(layers)
+        )
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+        """Return a row per node."""
+        x = self.encoder(x)
+        for layer in self.layers:
+            x = layer(x, edge_index, batch)
+        return x
+
+
+gps = partial(GPSStack, kind="multihead")
+gps_performer = partial(GPSStack, kind="performer")
+
+
+class SGFormerBody(nn.Module):
+    """PyG's `SGFormer` up to its output layer: half linear attention, half GCN."""
+
+    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
+        super().__init__()
+        model = SGFormer(in_channels, channels, channels, 1, 1, dropout, layers, dropout)
+        self.attention, self.local = model.trans_conv, model.graph_conv
+        self.encoder = self.attention.fcs[0]  # before nodes are padded, which is quicker where features are wide
+        self.attention.fcs[0] = nn.Identity()
+        self.local.convs = nn.ModuleList(SparseGCNConv(channels, channels) for _ in range(layers))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+        """Return a row per node."""
+        batch = torch.zeros(len(x), dtype=torch.int64, device=x.device) if batch is None else batch
+        out: Tensor = (self.attention(self.encoder(x), batch) + self.local(x, edge_index)) / 2
+        return out
+
+
+class PolynormerBody(Polynormer):  # type: ignore[misc]
+    """PyG's `Polynormer` up to its output layer; the first third of training is local, as its authors train it."""
+
+    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
+        super().__init__(in_channels, channels, channels, layers, 2, 0.0, dropout, dropout)  # PyG's works with one head only
+        widths = [in_channels, *[channels] * layers]
+        self.local_convs = nn.ModuleList(SparseGCNConv(a, b) for a, b in itertools.pairwise(widths))
+
+    def set_epoch(self, epoch: int, epochs: int) -> None:
+        """Switch global attention on once a third of the epochs is over."""
+        self._global = 3 * epoch >= epochs
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+        """Return a row per node: the input of PyG's output layer, whose softmax is not wanted here."""
+        batch = torch.zeros(len(x), dtype=torch.int64, device=x.device) if batch is None else batch
+        taken: list[Tensor] = []
+        last = self.pred_global if self._global else self.pred_local
+        handle = last.register_forward_hook(lambda _module, _inputs, output: taken.append(output))
+        try:
+            super().forward(x, edge_index, batch)
+        finally:
+            handle.remove()
+        return taken[0]

@@ -1,0 +1,1 @@
+"""Hybrids: a local GNN beside a global mixer, and both by name."""

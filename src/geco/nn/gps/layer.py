@@ -1,0 +1,206 @@
+r"""The hybrid layer: a local GNN beside a global mixer, as in GraphGPS.
+
+Shapes: N nodes, M edges, D channels, E width of the edge features.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.nn.resolver import normalization_resolver
+
+from geco.nn.blocks import FeedForward
+from geco.nn.filters import FilterName
+from geco.nn.functional import dropout
+from geco.nn.gps.local import make_local
+from geco.nn.gps.mixers import make_mixer
+from geco.nn.graph.prepare import Graph, check_features
+from geco.nn.resolve import build, call, reset
+
+__all__ = ["GPSLayer"]
+
+NORMS = {"batch": nn.BatchNorm1d, "batch_norm": nn.BatchNorm1d, "layer": nn.LayerNorm, "layer_norm": nn.LayerNorm}
+
+
+class GPSLayer(nn.Module):
+    r"""A local GNN and a global mixer side by side, then an FFN, each with dropout, skip and norm:
+
+    .. math::
+        L = \mathrm{norm}(X + \mathrm{local}(X)), \quad G = \mathrm{norm}(X + \mathrm{mixer}(X)), \quad
+        Y = \mathrm{norm}(L + G + \mathrm{FFN}(L + G)).
+
+    Called like PyG's `GPSConv`. GatedGCN also has new edge features for the next layer: `with_edges` returns them beside the
+    node features. With ``local="none", mixer="geco", norm="layer", ffn_ratio=1`` it is `GECOLayer`, and with
+    ``mixer="cascade"`` that layer with one of its blocks replaced.
+
+    Mixers that multiply node features with one another (``geco``, ``hyena``, ``cascade``) have a norm over a node's channels
+    under ``norm="batch"`` too: running statistics hand on a graph unlike those of training as far off as it is, and products
+    of it would grow from layer to layer until they overflow.
+
+    Args:
+        channels: D.
+        local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with ``x``,
+            ``edge_index`` and, if its ``forward`` names it, ``edge_attr``.
+        mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or a
+            module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr`` and ``order`` that its ``forward``
+            names.
+        heads: of attention, Performer and GAT.
+        dropout: after the local layer, after the mixer and in the FFN.
+        act: of the FFN and the local layer, a name PyG's resolver knows.
+        norm: ``batch``, ``layer`` (over a node's channels), None, or another name PyG's resolver knows.
+        filter: of a ``geco`` mixer, as in `GlobalContext`; None is its default.
+        ffn_ratio: width of the FFN in multiples of D.
+        local_kwargs: further options of `make_local`, such as ``edge_dim`` or ``degrees``.
+        mixer_kwargs: further options of the mixer, such as ``dropout`` of the attention weights.
+
+    Shapes:
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, E), ``permutation`` (N,) to (N, D).
+
+    Example:
+        >>> import torch
+        >>> layer, edges = GPSLayer(8, "gatedgcn", "geco"), torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+        >>> x, edge_attr = layer.with_edges(torch.randn(4, 8), edges, edge_attr=torch.randn(4, 8))
+        >>> layer(x, edges, torch.tensor([0, 0, 1, 1]), edge_attr).shape
+        torch.Size([4, 8])
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        local: str | nn.Module | None = "gatedgcn",
+        mixer: str | nn.Module | None = "geco",
+        heads: int = 4,
+        dropout: float = 0.0,
+        act: str | Callable[..., Any] = "relu",
+        norm: str | None = "batch",
+        *,
+        filter: FilterName | None = None,
+        ffn_ratio: float = 2.0,
+        local_kwargs: dict[str, Any] | None = None,
+        mixer_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        if channels < 1 or ffn_ratio <= 0:
+            raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+        self.channels, self.dropout, self.names = channels, dropout, (_name(local), _name(mixer), str(norm).lower())
+        if isinstance(local, str):
+            options = {"heads": heads, "dropout": dropout, "act": act, **(local_kwargs or {})}
+            local = build(local, make_local, local, channels, options=options)
+        if filter is not None and mixer != "geco":
+            raise ValueError(f"filter={filter!r} is for mixer='geco', got mixer={_name(mixer)!r}; leave it out")
+        if isinstance(mixer, str):
+            chosen = {} if filter is None else {"filter": filter}
+            mixer = make_mixer(mixer, channels, **{"heads": heads, **chosen, **(mixer_kwargs or {})})
+        if local is None and mixer is None:
+            raise ValueError("a layer needs a local GNN or a mixer, got none of both")
+        self.local, self.mixer = local, mixer
+        self.local_norm = _norm(norm, channels) if local is not None else None
+        multiplies = getattr(mixer, "multiplies", False) and NORMS.get(str(norm)) is nn.BatchNorm1d
+        self.mixer_norm = _norm("layer" if multiplies else norm, channels) if mixer is not None else None
+        self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
+        self.ffn_norm = _norm(norm, channels)
+
+    def reset_parameters(self) -> None:
+        """Draw all weights and forget statistics."""
+        for module in self.children():
+            reset(module)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
+    ) -> Tensor:
+        """Return the new node features.
+
+        ``permutation`` is the node at each place of a mixer's order (default: as they come). A ``graph`` from `prepare`, which
+        a stack of layers shares, stands for ``batch`` and ``permutation``.
+        """
+        self._check(x)
+        local = None
+        if self.local is not None:
+            known = {} if edge_attr is None else {"edge_attr": edge_attr}
+            local = call(self.local, x, edge_index=edge_index, **known)
+        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph)
+
+    def with_edges(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        permutation: Tensor | None = None,
+        *,
+        graph: Graph | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return new node and edge features; the latter as given where the local layer does not update them."""
+        if not hasattr(self.local, "with_edges"):
+            return self(x, edge_index, batch, edge_attr, permutation, graph=graph), edge_attr
+        self._check(x)
+        assert self.local is not None
+        local, edges = self.local.with_edges(x, edge_index, edge_attr)  # type: ignore[operator]
+        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph), edges
+
+    def _check(self, x: Tensor) -> None:
+        check_features(x, self.channels)
+        if self.training and len(x) == 1 and isinstance(self.ffn_norm, nn.BatchNorm1d):
+            raise ValueError(
+                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph with others"
+            )
+
+    def _join(
+        self,
+        x: Tensor,
+        local: Tensor | None,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        edge_attr: Tensor | None,
+        permutation: Tensor | None,
+        graph: Graph | None,
+    ) -> Tensor:
+        branches = []
+        if local is not None:
+            skipped = local if getattr(self.local, "own_skip", False) else x + self._drop(local)
+            branches.append(_normed(self.local_norm, skipped, batch))
+        if self.mixer is not None:
+            known = {"edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "permutation": permutation}
+            mixed = call(self.mixer, x, **known, **({} if graph is None else {"graph": graph}))
+            branches.append(_normed(self.mixer_norm, x + self._drop(mixed), batch))
+        h = branches[0] if len(branches) == 1 else branches[0] + branches[1]
+        return _normed(self.ffn_norm, h + self.ffn(h), batch)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.dropout, self.training)
+
+    def __repr__(self) -> str:
+        """Name the key arguments."""
+        local, mixer, norm = self.names
+        return f"{type(self).__name__}({self.channels}, local={local}, mixer={mixer}, norm={norm}, dropout={self.dropout})"
+
+
+def _name(given: str | nn.Module | None) -> str:
+    return type(given).__name__ if isinstance(given, nn.Module) else str(given).lower()
+
+
+def _norm(name: str | None, channels: int) -> nn.Module | None:
+    if name is None:
+        return None
+    # PyG's own "layer_norm" normalises over a whole batch of graphs; the one meant here is over a node's channels.
+    norm: nn.Module = NORMS[name](channels) if name in NORMS else normalization_resolver(name, channels)
+    return norm
+
+
+def _normed(norm: nn.Module | None, x: Tensor, batch: Tensor | None) -> Tensor:
+    if norm is None:
+        return x
+    out: Tensor = norm(x, batch=batch) if "batch" in inspect.signature(norm.forward).parameters else norm(x)
+    return out

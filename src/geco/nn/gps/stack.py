@@ -1,0 +1,92 @@
+r"""Layers of a hybrid network, one after the other: `GPSLayer` with the edge features and node orders of a whole data set.
+
+Shapes: N nodes, M edges, B graphs, C input channels, D channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from geco.nn.conv import GECOConv
+from geco.nn.functional import dropout
+from geco.nn.gps.layer import GPSLayer
+from geco.nn.graph.permutation import Permutation
+from geco.nn.graph.prepare import Graph, prepare
+from geco.nn.ordered_stack import OrderedStack
+
+__all__ = ["HybridStack"]
+
+
+class HybridStack(OrderedStack):
+    r"""A linear map to D channels, then L `GPSLayer`, edge features handed on from layer to layer.
+
+    Node orders are those of `GECO`: as they come, shuffled once, made from the graph, or shuffled for every epoch and layer, in
+    evaluation averaged over ``eval_orders`` of them. A mixer that does not depend on the order (attention, Performer) is best
+    left ``natural``.
+
+    Args:
+        in_channels: C.
+        channels: D.
+        layers: L.
+        dropout: of every layer.
+        permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
+        eval_orders: orders averaged in evaluation under ``dynamic``.
+        seed: of the orders.
+        layer: further options of `GPSLayer`.
+
+    Shapes:
+        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to (N, D).
+
+    Example:
+        >>> import torch
+        >>> stack = HybridStack(5, 8, 2, 0.1, local="gcn", mixer="geco")
+        >>> stack(torch.randn(3, 5), torch.tensor([[0, 1, 2], [1, 2, 0]])).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        layers: int,
+        dropout: float = 0.0,
+        *,
+        permutation: Permutation = "natural",
+        eval_orders: int = 4,
+        seed: int = 0,
+        **layer: Any,
+    ) -> None:
+        super().__init__(permutation, layers, seed, eval_orders)
+        self.dropout = dropout
+        self.encoder = nn.Linear(in_channels, channels)
+        self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
+        mixer = self.layers[0].mixer
+        self._norm = mixer.local.normalisation if isinstance(mixer, GECOConv) else None  # of the adjacency, if one is needed
+
+    def reset_parameters(self) -> None:
+        """Draw all weights."""
+        for module in (self.encoder, *self.layers):
+            module.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        graph_id: Tensor | None = None,
+        place: Tensor | None = None,
+    ) -> Tensor:
+        """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
+        g = prepare(x, edge_index, batch, norm=self._norm)
+        g = self.ordered_by_structure(g, batch, place)
+        return self.in_order(lambda graphs: self._run(x, edge_index, batch, edge_attr, graphs), g, graph_id)
+
+    def _run(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]) -> Tensor:
+        h = dropout(self.encoder(x), self.dropout, self.training)
+        for layer, g in zip(self.layers, graphs, strict=True):
+            assert isinstance(layer, GPSLayer)
+            h, edges = layer.with_edges(h, edge_index, batch, edges, graph=g)
+        return h

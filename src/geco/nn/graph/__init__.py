@@ -1,0 +1,1 @@
+"""Graphs as layers see them: checked, normalised, their nodes in an order."""

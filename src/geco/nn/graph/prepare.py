@@ -1,0 +1,128 @@
+"""Graphs, prepared once for a whole stack of layers: checked, their rings laid out, their adjacency normalised.
+
+Shapes: N nodes, M edges, C channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm, adjacency, traced_adjacency
+from geco.nn.graph.permutation import arranged
+from geco.nn.graph.rings import Rings, rings_of
+
+__all__ = ["Graph", "check_features", "input_rings", "prepare"]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Checked graphs: whose ring each node stands on and where, and their edges.
+
+    Args:
+        rings: the rings.
+        edge_index: ``(2, M)``, or a sparse adjacency.
+        edge_weight: ``(M,)`` or None.
+    """
+
+    rings: Rings
+    edge_index: Tensor
+    edge_weight: Tensor | None = None
+    _built: dict[object, Adjacency] = field(default_factory=dict, repr=False, compare=False)
+
+    def adjacency(self, norm: AdjacencyNorm, dtype: torch.dtype) -> Adjacency:
+        r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
+        if (norm, dtype) not in self._built:
+            traced = torch.compiler.is_exporting() or self.edge_index.is_meta
+            build = traced_adjacency if traced else adjacency
+            found = build(self.edge_index, self.rings.num_nodes, self.edge_weight, norm, dtype)
+            self._built[norm, dtype] = found
+        return self._built[norm, dtype]
+
+
+def prepare(
+    x: Tensor,
+    edge_index: Tensor,
+    batch: Tensor | None = None,
+    edge_weight: Tensor | None = None,
+    permutation: Tensor | None = None,
+    norm: AdjacencyNorm | None = "sym",
+) -> Graph:
+    """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, saying what to change.
+
+    Args:
+        x: ``(N, C)``.
+        edge_index: ``(2, M)``, torch sparse (N, N) or ``EdgeIndex``.
+        batch: graph of each node, ``(N,)``, or None for one graph.
+        edge_weight: ``(M,)`` or None.
+        permutation: node at each place of the rings, ``(N,)``; None for nodes as they come.
+        norm: of the adjacency that layers will ask for; None if they ask for none.
+
+    Example:
+        >>> prepare(torch.ones(3, 1), torch.tensor([[0, 1], [1, 0]])).rings.sizes
+        (3,)
+    """
+    if torch.compiler.is_exporting():  # one graph, its edges as they come, no checks
+        return Graph(Rings((x.shape[0],), torch.zeros(1, dtype=torch.long, device=x.device)), edge_index, edge_weight)
+    found: Graph = _prepared(x, edge_index, batch, edge_weight, permutation, norm)
+    return found
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _prepared(
+    x: Tensor,
+    edge_index: Tensor,
+    batch: Tensor | None,
+    edge_weight: Tensor | None,
+    permutation: Tensor | None,
+    norm: AdjacencyNorm | None,
+) -> Graph:
+    _check_shape(x)
+    if not isinstance(edge_index, Tensor):
+        raise ValueError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
+    if edge_index.device != x.device:
+        raise ValueError(f"edge_index is on {edge_index.device}, x on {x.device}; move both to one device")
+    check_features(x)
+    rings = rings_of(len(x), batch, x.device)
+    g = Graph(rings if permutation is None else arranged(rings, batch, permutation), edge_index, edge_weight)
+    if norm is not None:
+        g.adjacency(norm, torch.promote_types(x.dtype, torch.float32))  # which checks the edges
+    return g
+
+
+def input_rings(
+    x: Tensor, channels: int, batch: Tensor | None, permutation: Tensor | None = None, graph: Graph | None = None
+) -> Rings:
+    """Return the rings of what a layer is given: those of a prepared graph, or checked here."""
+    if graph is None:
+        check_features(x, channels)
+        rings = rings_of(len(x), batch, x.device)
+        return rings if permutation is None else arranged(rings, batch, permutation)
+    if x.shape != (graph.rings.num_nodes, channels):
+        raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {(graph.rings.num_nodes, channels)}")
+    return graph.rings
+
+
+def check_features(x: Tensor, channels: int | None = None) -> None:
+    """Refuse features that are not finite floats of shape ``(N, C)``."""
+    _check_shape(x)
+    if channels is not None and x.shape[1] != channels:
+        raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {channels}")
+    # One sum finds nearly every bad value at the speed of memory; only if it is not finite are values looked at singly.
+    if not x.is_meta and not bool(torch.isfinite(x.detach().sum())):
+        bad = (~torch.isfinite(x.detach().to_dense())).any(1).nonzero().squeeze(1)
+        if bad.numel():
+            raise ValueError(
+                f"x has NaN or infinite values at {bad.numel()} nodes, the first at node {int(bad[0])}; "
+                "one such node would spoil the output of every node"
+            )
+
+
+def _check_shape(x: Tensor) -> None:
+    if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
+        got = f"{x.dtype} {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+        raise ValueError(f"x must be a float tensor of shape (N, C), one row per node, got {got}")
+    if x.shape[0] == 0:
+        raise ValueError("x has no nodes; a graph needs at least one")

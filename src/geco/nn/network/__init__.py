@@ -1,0 +1,1 @@
+"""Whole networks for a task: encoders, body, head."""

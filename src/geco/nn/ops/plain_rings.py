@@ -1,0 +1,113 @@
+r"""Circular convolutions of a batch of rings in stock operators, their number the same whatever the batch.
+
+What runs on devices that are not a CPU, under `torch.export`, on the meta device and for second derivatives. Rings of
+different sizes are padded to one length L, so a batch with one ring much longer than the others costs memory.
+
+Shapes: N nodes in all, G rings, W the longest, S distinct sizes, L transform length, K order, D channels, R features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from geco.nn.filters import Filter
+from geco.nn.functional import fast_length, ring_length
+from geco.nn.graph.rings import Rings
+
+__all__ = ["PlainRings"]
+
+
+class PlainRings:
+    r"""The rings of a batch side by side, zeros where one has ended.
+
+    Args:
+        rings: the rings.
+
+    Example:
+        >>> from geco.nn.filters import MeanFilter
+        >>> rings = PlainRings(Rings((2, 1), torch.arange(2)))
+        >>> v = rings.lay_out(torch.tensor([[1.0], [3.0], [5.0]]))
+        >>> mean, = rings.filters(MeanFilter(1, 1), v.dtype)
+        >>> rings.take_back(rings.convolve(v, mean)).flatten().tolist()
+        [2.0, 2.0, 5.0]
+    """
+
+    def __init__(self, rings: Rings) -> None:
+        self.rings = rings
+        # A traced N has no factors to plan by: one ring as it comes.
+        self.layout = None if torch.compiler.is_exporting() else _layout(rings.sizes, rings.graph.device)
+
+    def lay_out(self, x: Tensor) -> Tensor:
+        """Bring node rows to their rings, ``(N, C)`` to ``(G, W, C)``."""
+        if self.layout is None:
+            return x.unsqueeze(0)
+        padded = torch.nn.functional.pad(self.rings.arrange(x), (0, 0, 0, 1))
+        return padded.index_select(0, self.layout.nodes).view(len(self.rings.sizes), -1, x.shape[1])
+
+    def take_back(self, x: Tensor) -> Tensor:
+        """Bring them back, ``(G, W, C)`` to ``(N, C)``."""
+        rows = x.flatten(0, 1)
+        return rows if self.layout is None else self.rings.restore(rows.index_select(0, self.layout.back))
+
+    def filters(self, filter: Filter, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each."""
+        if self.layout is None:
+            around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
+        else:
+            mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))  # (K, D, R), (R, sum of distinct sizes)
+            laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
+            around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
+            which = self.layout.which
+        spectra: Tensor = torch.fft.rfft(around)
+        spectra = spectra if which is None else spectra.index_select(2, which)  # (K, D, G, L // 2 + 1)
+        return spectra.permute(0, 2, 3, 1).unbind(0)
+
+    def convolve(self, v: Tensor, f: Tensor) -> Tensor:
+        r"""Return :math:`F \circledast V` on every ring, ``(G, W, D)`` to ``(G, W, D)``."""
+        length = v.shape[1] if self.layout is None else self.layout.length
+        padded = torch.nn.functional.pad(v, (0, 0, 0, length - v.shape[1]))  # also where it is long enough: one number of steps
+        y: Tensor = torch.fft.irfft(torch.fft.rfft(padded, dim=1) * f, n=length, dim=1)
+        return y.narrow(1, 0, v.shape[1])
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where nodes and filters stand.
+
+    Args:
+        distinct: sizes of rings, ascending.
+        length: L >= 2 W - 1, or W where all rings have that size and it is fast to transform.
+        places: place of each distinct size's filter around both ends of L, ``(S * L,)``.
+        which: size of each ring, ``(G,)``.
+        nodes: node at each place of the rings, N where there is none, ``(G * W,)``.
+        back: place of each node, ``(N,)``.
+    """
+
+    distinct: tuple[int, ...]
+    length: int
+    places: Tensor
+    which: Tensor
+    nodes: Tensor
+    back: Tensor
+
+
+@lru_cache(maxsize=64)
+def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
+    """Lay filters out around both ends of L, so that places 0 to n - 1 of a result are the convolution of length n."""
+    distinct, which = np.unique(sizes, return_inverse=True)
+    widest = int(distinct[-1])
+    length = ring_length(widest) if len(distinct) == 1 else fast_length(2 * widest - 1)
+    n, lag = distinct[:, None], np.arange(length)
+    first = n.cumsum(0) - n
+    tail = np.where(lag > length - n, first + lag - length + n, distinct.sum())
+    places = np.where(lag < n, first + lag, tail)  # (S, L)
+    size, place = np.array(sizes)[:, None], np.arange(widest)
+    nodes = np.where(place < size, size.cumsum(0) - size + place, sum(sizes))  # (G, W)
+    back = (place < size).ravel().nonzero()[0]
+    tensors = (torch.from_numpy(array.ravel()).to(device) for array in (places, which, nodes, back))
+    return _Layout(tuple(distinct.tolist()), length, *tensors)
