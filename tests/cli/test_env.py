@@ -20,6 +20,8 @@ def test_env_names_what_results_depend_on(run: Run) -> None:
     assert found["torch"] == torch.__version__
     assert found["threads"] == str(torch.get_num_threads())
     assert "GiB" in found["memory"]
+    assert found["plan(1000)"].startswith("short-rings: one ring of 1,000 nodes")
+    assert found["plan(1000000)"].startswith("long-ring: ")
 
 
 def test_bench_is_the_study(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def test_config_file_under_flags(run: Run, tmp_path: Path) -> None:
     assert "hidden = 4" in out
     assert "layers = 1" in out
     assert "nothing was written" in out
+    assert "global context by fft: one ring of 1,797 nodes" in out
     assert "parameters" in out
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("c.toml", "cache")] == []
 

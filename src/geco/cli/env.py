@@ -19,12 +19,14 @@ def env() -> None:
     """Print the versions and the machine that results depend on, for a report of a problem."""
     from geco.data.paths import cache_folder
     from geco.machine import environment
+    from geco.nn import GlobalContext
     from geco.train.memory import available
 
-    free = available()
+    free, context = available(), GlobalContext(1, 1)
     found = {
         "geco": __version__, **environment(), "memory": "unknown" if free is None else f"{free / 2**30:.1f} GiB available",
         "cache": str(cache_folder()),
+        "plan(1000)": str(context.plan([1000])), "plan(1000000)": str(context.plan([1_000_000])),
     }  # fmt: skip
     width = max(map(len, found))
     for name, value in found.items():

@@ -61,13 +61,16 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
         plan = _long(filter, sizes[0], known, like, memory) if known else None
         if plan is not None:
             return Chosen(
-                Algorithm("long-ring", f"one ring of {sizes[0]:,} nodes, filters of {_bands(known)}"), plan, known, None
+                Algorithm("long-ring", f"{_rings(sizes)} (long: from {SHORTEST:,}), filters of {_bands(known)}"),
+                plan,
+                known,
+                None,
             )
     if max(sizes) <= LONGEST and (known := _smooth(filter, MOST_HARMONICS, like)):
         support = known[1].shape[-1] // 2 if len(known) > 1 else 0
         keep = _keep(filter, filter.order + 1, like, memory)
         plan = WaveRings(sizes, known[0].shape[1], like, keep, support, filter.unit)
-        why = f"{len(sizes):,} rings of up to {max(sizes):,} nodes (limit {LONGEST:,}), filters of {_bands(known)}"
+        why = f"{_rings(sizes)} (short: up to {LONGEST:,}), filters of {_bands(known)}"
         return Chosen(Algorithm("short-rings", why), plan, known, None)
     fft = FourierRings(sizes, like.device, _keep(filter, filter.order + 1, like, memory))
 
@@ -110,8 +113,13 @@ def _bands(known: tuple[Tensor, ...]) -> str:
     return f"{known[0].shape[1]} harmonics{windows}"
 
 
+def _rings(sizes: tuple[int, ...]) -> str:
+    return f"one ring of {sizes[0]:,} nodes" if len(sizes) == 1 else f"{len(sizes):,} rings of up to {max(sizes):,} nodes"
+
+
 def _why_fft(sizes: tuple[int, ...]) -> str:
-    if len(sizes) == 1 and not LONGEST < sizes[0] < SHORTEST:
-        return f"one ring of {sizes[0]:,} nodes, filters that are not smooth or reach around it"
-    among = f"one of {max(sizes):,}" if len(sizes) > 1 else f"{max(sizes):,}"
-    return f"rings of {among} nodes lie between short ({LONGEST:,}) and one long ring ({SHORTEST:,}), or filters are not smooth"
+    if max(sizes) <= LONGEST:
+        return f"{_rings(sizes)}, filters that are not smooth"
+    if len(sizes) == 1 and sizes[0] >= SHORTEST:
+        return f"{_rings(sizes)}, filters that are not smooth or reach around it"
+    return f"{_rings(sizes)}, neither short (up to {LONGEST:,}) nor one long ring (from {SHORTEST:,})"
