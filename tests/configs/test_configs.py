@@ -37,7 +37,7 @@ MANY = set(PAPER) - NODES
 SMALL = {"peptides-func-small", "ogbg-molhiv-small"}
 Datasets = Callable[..., GraphDataset]
 DOCS = Path(__file__).parents[2] / "docs" / "configurations.md"
-TABLE = Path(__file__).parents[2] / "docs" / "results" / "parameters.md"
+TABLE = Path(__file__).parents[2] / "results" / "parameters.md"
 
 
 def committed() -> dict[str, list[str]]:

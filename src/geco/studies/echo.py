@@ -2,7 +2,7 @@
 
 GECO with windows, with slow waves and with mean filters, all in the order derived from the graph, beside a GCN and attention
 without positions: equal depth and width, equal trainings, as the configurations ``echo`` and ``echo-64`` have them. Chance is
-1/8. ``--table`` prints what the records in docs/results/echo hold and writes docs/results/echo.md.
+1/8. ``--table`` prints what the records in results/echo hold and writes results/echo.md.
 """
 
 from __future__ import annotations

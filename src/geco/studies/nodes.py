@@ -2,7 +2,7 @@
 
 Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0 (on Pubmed, whose validation nodes are
 few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test scores of the other
-trials are not even recorded. What is done is written at once to ``docs/results/nodes`` and not done again, so the study can be
+trials are not even recorded. What is done is written at once to ``results/nodes`` and not done again, so the study can be
 stopped and started; a record of other trials than those of now is begun anew. ``--cost`` adds seconds and memory of an epoch,
 side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was
 chosen, where it differs from the defaults.
@@ -104,7 +104,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", nargs="+", default=list(TRIALS), choices=list(TRIALS))
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of raw data sets")
-    parser.add_argument("--results", type=Path, default=Path("docs/results/nodes"), help="folder of the records")
+    parser.add_argument("--results", type=Path, default=Path("results/nodes"), help="folder of the records")
     parser.add_argument("--cost", action="store_true", help="measure an epoch of each model's chosen trial")
     parser.add_argument("--turns", type=int, default=2, help="how often the models take turns in --cost")
     parser.add_argument("--table", action="store_true", help="only print what the records hold")

@@ -1,6 +1,6 @@
 """How many parameters the networks of the shipped configurations have, beside the paper's budgets.
 
-``python -m geco.studies.parameters`` prints the table and writes it to docs/results/parameters.md. It needs no data: a network
+``python -m geco.studies.parameters`` prints the table and writes it to results/parameters.md. It needs no data: a network
 depends on the columns and categories of its data set, not on its graphs.
 """
 
@@ -135,7 +135,7 @@ def markdown(table: list[list[str]]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Run the study from the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.parameters", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("docs/results/parameters.md"))
+    parser.add_argument("--out", type=Path, default=Path("results/parameters.md"))
     options = parser.parse_args(arguments)
     table = rows()
     print_table(table)

@@ -3,7 +3,7 @@
 Variants of one network that differ in flags only: the global block off, a mean, slow waves, windows or the paper's filter; the
 node order, under windows, which can tell one from another; the number of convolutions K; and the local block (LCB) beside
 weighted GNNs, each alone and with GECO. Everything else is as `geco train` has it by default for the data set.
-``--table`` prints what the records in docs/results/parts hold and writes docs/results/parts.md.
+``--table`` prints what the records in results/parts hold and writes results/parts.md.
 """
 
 from __future__ import annotations

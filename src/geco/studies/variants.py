@@ -65,7 +65,7 @@ class Study:
     @property
     def folder(self) -> Path:
         """Where records go, beside the table."""
-        return Path("docs/results") / self.module.rpartition(".")[2]
+        return Path("results") / self.module.rpartition(".")[2]
 
 
 @show_log()
