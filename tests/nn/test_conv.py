@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from typing import Literal
 
 import pytest
 import torch
@@ -45,6 +46,41 @@ def test_running_statistics_are_those_of_batchnorm() -> None:
     assert torch.allclose(conv.norm.running_mean, norm.running_mean, atol=1e-5)  # type: ignore[arg-type]
     assert torch.allclose(conv.norm.running_var, norm.running_var, rtol=1e-5)  # type: ignore[arg-type]
     assert conv.norm.num_batches_tracked == 3
+
+
+@pytest.mark.parametrize("filter", ["windows", "waves", "mean", "paper"])
+@pytest.mark.parametrize(("algorithm", "sizes"), [
+    ("auto", [31]), ("auto", [1511]), ("auto", [4507]), ("auto", [5, 33, 5]), ("auto", [2200, 7]),
+    ("plain", [53]), ("plain", [53, 9]),
+])  # fmt: skip
+def test_what_inference_mode_remembers_serves_training(
+    algorithm: Literal["auto", "plain"], sizes: list[int], filter: FilterName
+) -> None:
+    """Sizes of their own: tables and adjacencies made under inference mode are met again in a training step."""
+    conv, n = GECOConv(D, algorithm=algorithm, filter=filter), sum(sizes)
+    batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    x, edges = torch.randn(n, D), torch.arange(n).repeat(2, 1)
+    with torch.inference_mode():
+        conv.eval()(x, edges, batch)
+    conv.train()(x.requires_grad_(), edges, batch).sum().backward()
+    assert x.grad is not None
+
+
+def test_a_model_made_and_run_in_inference_mode() -> None:
+    with torch.inference_mode():
+        conv, x, edges = GECOConv(D).eval(), torch.randn(30, D), random_edges(30)
+        first = conv(x, edges, edge_weight=torch.ones(edges.shape[1]))
+        conv.context.filter.windows.mix.weight.fill_(0.1)  # type: ignore[union-attr, operator]
+        edges[1, 0] = (edges[1, 0] + 1) % 30
+        assert not torch.equal(first, conv(x, edges, edge_weight=torch.ones(edges.shape[1])))
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_a_prepared_graph_of_another_size_is_refused(n: int) -> None:
+    conv = GECOConv(D)
+    graph = conv.prepare(torch.randn(30, D), EDGES)
+    with pytest.raises(ValueError, match=rf"x has shape \({n}, 8\), layer and graph were made for \(30, 8\)"):
+        conv(torch.randn(n, D), graph=graph)
 
 
 @pytest.mark.parametrize("adjacency", ["sym", "row", "none", "attention"])

@@ -14,6 +14,7 @@ from geco.data.encodings import encode
 from geco.data.encodings.registry import parse
 from geco.errors import UsageError
 from geco.nn import ImplicitFilter, LocalPropagation, PaperFilter
+from geco.nn.filters import WindowedFilter
 from geco.train.build import build, chosen, seed_of
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from_table
 from geco.train.engine import Trainer
@@ -129,6 +130,17 @@ def test_the_filter_of_before_is_within_reach() -> None:
 def test_a_gain_that_would_be_ignored_is_refused(filter: Any, gain: Any) -> None:
     with pytest.raises(UsageError, match=f"--model.filter-gain {gain} is for --model.filter paper"):
         ModelConfig(filter=filter, filter_gain=gain)
+
+
+def test_windows_start_silent_or_drawn() -> None:
+    loud = [
+        [bool(m.windows().any()) for m in build(Config(model=ModelConfig(**given)), ring_copy(3, graphs=20)).modules()
+         if isinstance(m, WindowedFilter)]
+        for given in ({}, {"filter": "windows", "filter_start": "drawn"})
+    ]  # fmt: skip
+    assert loud == [[False] * 2, [True] * 2]
+    with pytest.raises(UsageError, match="drawn is for --model.filter windows, got filter auto"):
+        ModelConfig(filter_start="drawn")
 
 
 def test_seeds_depend_on_every_number() -> None:

@@ -241,7 +241,7 @@ class GECOConv(nn.Module):
         """
         if self.channels == -1:
             self._build_for(x)
-        g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
+        g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph.fitting(x, self.channels)
         if self.training and x.shape[0] == 1:
             raise ValueError(
                 "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph with others"

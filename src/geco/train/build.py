@@ -181,7 +181,9 @@ def _operator(config: Config) -> dict[str, Any]:
     """Return the options of `GECOConv`."""
     m = config.model
     waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
-    more = {"windows": {"support": m.support}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(m.filter)
+    more = {"windows": {"support": m.support, "start": m.filter_start}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(
+        m.filter
+    )
     named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.adjacency, "filter": m.filter}
     return {**named, **({"filter_kwargs": more} if more else {})}
 

@@ -75,6 +75,8 @@ class ModelConfig:
     """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is by what the data is."""
     support: int = 128
     """Farthest distance that windows see, in nodes."""
+    filter_start: Literal["silent", "drawn"] = "silent"
+    """Start of windows: silent, so that a fresh block is the gated mean, or with weights drawn."""
     filter_gain: Literal["none", "mean", "l1"] = "none"
     """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values; mean is for waves too."""
     ffn_ratio: float = 1.0
@@ -129,6 +131,8 @@ class ModelConfig:
         if self.filter_gain != "none" and self.filter != "paper" and (self.filter, self.filter_gain) != ("waves", "mean"):
             wanted = "is for --model.filter paper (mean: waves too)"
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
+        if self.filter_start != "silent" and self.filter != "windows":
+            raise UsageError(f"--model.filter-start drawn is for --model.filter windows, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise UsageError(f"--model.{name.replace('_', '-')} must be in [0, 1), got {getattr(self, name)}")

@@ -6,12 +6,13 @@ Shapes: N nodes, K order, D channels, R hidden features, P places, B harmonics.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from geco.nn.graph.remembered import tables
 
 __all__ = ["Filter", "MeanFilter", "places_of", "silence"]
 
@@ -71,7 +72,7 @@ class Filter(nn.Module):
 
     def cached(self, key: object, build: Callable[[], T]) -> T:
         """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or any(p.is_inference() for p in self.parameters()):  # which have no version
             return build()
         state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
         found = self._cache.get(key)
@@ -127,9 +128,8 @@ def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tenso
     return _places_of(tuple(sizes), device)
 
 
-@lru_cache(maxsize=8)
+@tables(8)
 def _places_of(sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     size = np.repeat(np.array(sizes, np.int64), sizes)
     place = np.concatenate([np.arange(n) for n in sizes])
-    with torch.inference_mode(False):  # they may meet a training step later
-        return torch.from_numpy(place).unsqueeze(1).to(device), torch.from_numpy(size).unsqueeze(1).to(device)
+    return torch.from_numpy(place).unsqueeze(1).to(device), torch.from_numpy(size).unsqueeze(1).to(device)

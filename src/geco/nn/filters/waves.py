@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.filters.base import Filter, places_of, silence
+from geco.nn.graph.remembered import tables
 
 __all__ = ["Gain", "ImplicitFilter", "Position"]
 
@@ -196,8 +196,7 @@ def _waves_at(turns: Tensor) -> Tensor:
     return torch.cat([torch.cos(2 * math.pi * turns), torch.sin(2 * math.pi * turns)], 1)
 
 
-@lru_cache(maxsize=16)
+@tables(16)
 def _grid_features(grid: int, harmonics: int, device: torch.device) -> Tensor:
     """Return the features of all places of a grid, the same at every step."""
-    with torch.inference_mode(False):  # it may meet a training step later
-        return _ring_features(torch.arange(grid, device=device).unsqueeze(1), grid, harmonics)
+    return _ring_features(torch.arange(grid, device=device).unsqueeze(1), grid, harmonics)

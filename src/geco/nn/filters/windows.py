@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -16,8 +16,12 @@ from torch import Tensor, nn
 
 from geco.nn.filters.base import silence
 from geco.nn.filters.waves import ImplicitFilter
+from geco.nn.graph.remembered import tables
+from geco.nn.resolve import check_name
 
-__all__ = ["WindowedFilter", "Windows", "wrapped"]
+__all__ = ["Start", "WindowedFilter", "Windows", "wrapped"]
+
+Start = Literal["silent", "drawn"]
 
 SHORTEST, LONGEST = 2.0, 512.0  # wavelengths of the distances' features, in nodes
 
@@ -29,7 +33,8 @@ class Windows(nn.Module):
 
     Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. All
     windows have one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at zero, so a
-    fresh block is the gated mean. On a ring shorter than 2 S + 1 nodes a filter wraps around, exactly: see `wrapped`.
+    fresh block is the gated mean, or drawn: then it looks around from the first step. On a ring shorter than 2 S + 1 nodes
+    a filter wraps around, exactly: see `wrapped`.
 
     Args:
         order: K, filters per channel.
@@ -38,6 +43,7 @@ class Windows(nn.Module):
         width: R, hidden units.
         depth: hidden layers.
         frequency: initial frequency of the sine activations; all of them are trained.
+        start: of B, ``silent`` or ``drawn``.
 
     Example:
         >>> Windows(order=2, channels=4, support=16)().shape
@@ -45,25 +51,38 @@ class Windows(nn.Module):
     """
 
     def __init__(
-        self, order: int, channels: int, *, support: int = 128, width: int = 64, depth: int = 2, frequency: float = 1.0
+        self,
+        order: int,
+        channels: int,
+        *,
+        support: int = 128,
+        width: int = 64,
+        depth: int = 2,
+        frequency: float = 1.0,
+        start: Start = "silent",
     ) -> None:
         super().__init__()
+        check_name("start", start, get_args(Start))
         for name, value in (("support", support), ("width", width), ("depth", depth)):
             if value < 1:
                 raise ValueError(f"{name} of windows must be at least 1, got {value}")
-        self.order, self.channels, self.support, self.frequency = order, channels, support, frequency
+        self.order, self.channels, self.support = order, channels, support
+        self.frequency, self.start = frequency, start
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise([2 * _WAVES, *[width] * depth]))
         self.frequencies = nn.Parameter(torch.empty(depth, width))
         self.mix = nn.Linear(width, order * channels, bias=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the features and silence them."""
+        """Draw the features, and silence them or draw how they are mixed."""
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
         nn.init.constant_(self.frequencies, self.frequency)
-        silence(self.mix)
+        if self.start == "drawn":
+            self.mix.reset_parameters()
+        else:
+            silence(self.mix)
 
     def forward(self) -> Tensor:
         """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``, in float64: on a short ring many of them add up."""
@@ -94,6 +113,7 @@ class WindowedFilter(ImplicitFilter):
         width: R, hidden units of the windows.
         depth: their hidden layers.
         frequency: initial frequency of their sine activations.
+        start: of their weights: ``silent``, so that a fresh filter is the mean, or ``drawn``.
 
     Example:
         >>> WindowedFilter(order=2, channels=4)(5).shape
@@ -110,9 +130,10 @@ class WindowedFilter(ImplicitFilter):
         width: int = 64,
         depth: int = 2,
         frequency: float = 1.0,
+        start: Start = "silent",
     ) -> None:
         super().__init__(order, channels, harmonics=harmonics, width=2 * harmonics, depth=1)
-        self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency)
+        self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency, start=start)
 
     def reset_parameters(self) -> None:
         """Draw all weights and forget cached spectra."""
@@ -140,7 +161,7 @@ class WindowedFilter(ImplicitFilter):
 _WAVES = 16
 
 
-@lru_cache(maxsize=16)
+@tables(16)
 def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm sqrt(2).
 
@@ -150,9 +171,8 @@ def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Ten
     angle = 2 * math.pi * distance[:, None] / np.geomspace(SHORTEST, LONGEST, _WAVES)
     window = np.exp(-np.abs(distance) / np.geomspace(1, support, width)[:, None])
     window *= np.sqrt(2.0 / np.square(window).sum(1, keepdims=True))
-    with torch.inference_mode(False):  # they may meet a training step later
-        waves = torch.from_numpy(np.concatenate([np.cos(angle), np.sin(angle)], 1))
-        return waves.to(device), torch.from_numpy(window).to(device)
+    waves = torch.from_numpy(np.concatenate([np.cos(angle), np.sin(angle)], 1))
+    return waves.to(device), torch.from_numpy(window).to(device)
 
 
 def wrapped(taps: Tensor, *sizes: int) -> Tensor:
@@ -171,7 +191,7 @@ def wrapped(taps: Tensor, *sizes: int) -> Tensor:
     return taps.new_zeros(*taps.shape[:-1], sum(sizes)).index_add(-1, place, each)
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def _wrapped_places(support: int, sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     """Return where each distance comes to stand on each ring, one ring after the other, and its number."""
     size = np.array(sizes)[:, None]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from geco.nn.graph.remembered import tables
 
 __all__ = ["Block", "Blocks", "blocks"]
 
@@ -79,7 +80,7 @@ class _Rows(torch.autograd.Function):
         return _Rows.apply(grads[0], back, index, not ctx.padding), None, None, None  # type: ignore[no-untyped-call]
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     """Group the graphs of a batch, whose rows follow one another, into blocks of similar size.
 

@@ -32,6 +32,13 @@ class Graph:
     edge_weight: Tensor | None = None
     _built: dict[object, Adjacency] = field(default_factory=dict, repr=False, compare=False)
 
+    def fitting(self, x: Tensor, channels: int) -> Graph:
+        """Return the graphs themselves, or refuse features of other nodes or another width."""
+        wanted = (self.rings.num_nodes, channels)
+        if not torch.compiler.is_exporting() and x.shape != wanted:
+            raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
+        return self
+
     def adjacency(self, norm: AdjacencyNorm, dtype: torch.dtype) -> Adjacency:
         r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
         if (norm, dtype) not in self._built:
@@ -100,9 +107,7 @@ def input_rings(
         check_features(x, channels)
         rings = rings_of(len(x), batch, x.device)
         return rings if permutation is None else arranged(rings, batch, permutation)
-    if x.shape != (graph.rings.num_nodes, channels):
-        raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {(graph.rings.num_nodes, channels)}")
-    return graph.rings
+    return graph.fitting(x, channels).rings
 
 
 def check_features(x: Tensor, channels: int | None = None) -> None:

@@ -1,17 +1,46 @@
-"""What was worked out from a graph's edges, kept as long as the tensor they are in."""
+"""What is worked out once: tables of sizes alone, and what follows from a graph's edges.
+
+Both may be built under `torch.inference_mode` and meet a training step later, so neither is an inference tensor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import lru_cache, wraps
+from typing import Generic, ParamSpec, TypeVar
 
+import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-__all__ = ["Remembered"]
+__all__ = ["Remembered", "tables"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 MOST_PER_GRAPH = 4  # results remembered for one edge_index: a few norms or weights, not one per training step
+
+
+def tables(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Remember the results of a function of hashable arguments, the last ``most`` of them.
+
+    Example:
+        >>> @tables(8)
+        ... def places(n: int) -> Tensor:
+        ...     return torch.arange(n)
+        >>> places(3) is places(3)
+        True
+    """
+
+    def remember(build: Callable[P, T]) -> Callable[P, T]:
+        @lru_cache(maxsize=most)
+        @wraps(build)
+        def built(*args: P.args, **kwargs: P.kwargs) -> T:
+            with torch.inference_mode(False):
+                return build(*args, **kwargs)
+
+        return built  # type: ignore[return-value]
+
+    return remember
 
 
 class Remembered(Generic[T]):
@@ -44,11 +73,15 @@ class Remembered(Generic[T]):
             build: makes it.
         """
         # In-place changes count up a tensor's version, so a stale entry is never found.
+        # Inference tensors have no version: what they hold is worked out each time.
+        if edge_index.is_inference() or (beside is not None and beside.is_inference()):
+            return build()
         other = None if beside is None else (id(beside), beside._version)
         found: dict[object, tuple[Tensor | None, T]] = self._entries.setdefault(edge_index, {})
         where = (edge_index._version, other, key)
         if where not in found:
             if len(found) == MOST_PER_GRAPH:
                 found.clear()
-            found[where] = (beside, build())  # the other tensor's id stays taken
+            with torch.inference_mode(False):
+                found[where] = (beside, build())  # the other tensor's id stays taken
         return found[where][1]

@@ -7,13 +7,13 @@ Shapes: N nodes in all, G rings of a group, S sizes of a group, W widest ring of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
 
 from geco.nn.functional import ring_length
+from geco.nn.graph.remembered import tables
 
 __all__ = ["Group", "layout"]
 
@@ -59,7 +59,7 @@ def _transform_length(size: int) -> int:
     return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
     """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
     rings = tuple(sorted({*sizes}))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+from geco.nn.graph.remembered import tables
 
 __all__ = ["interpolated"]
 
@@ -60,7 +61,7 @@ def _ends(coefficients: Tensor) -> bool:
     return float(size[:, -2:].max()) <= TAIL * float(size.max())
 
 
-@lru_cache(maxsize=16)
+@tables(16)
 def _basis(rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the points ``(p,)``, the polynomials through them at T places ``(p, T)``, from values to coefficients."""
     angle = math.pi * (torch.arange(POINTS, dtype=torch.float64) + 0.5) / POINTS

@@ -18,6 +18,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from geco.nn.graph.remembered import tables
 from geco.nn.ops.protocol import Kept, Projection
 
 __all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
@@ -204,7 +205,7 @@ def real_rows(value: Tensor) -> Tensor:
     return torch.cat([value.real, value.imag])
 
 
-@lru_cache(maxsize=16)
+@tables(16)
 def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
     """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums.
 

@@ -9,7 +9,6 @@ Shapes: N nodes in all, G rings, W the longest, S distinct sizes, L transform le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from geco.nn.filters import Filter
 from geco.nn.functional import fast_length, ring_length
+from geco.nn.graph.remembered import tables
 from geco.nn.graph.rings import Rings
 
 __all__ = ["PlainRings"]
@@ -96,7 +96,7 @@ class _Layout:
     back: Tensor
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
     """Lay filters out around both ends of L, so that places 0 to n - 1 of a result are the convolution of length n."""
     distinct, which = np.unique(sizes, return_inverse=True)
@@ -109,5 +109,5 @@ def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
     size, place = np.array(sizes)[:, None], np.arange(widest)
     nodes = np.where(place < size, size.cumsum(0) - size + place, sum(sizes))  # (G, W)
     back = (place < size).ravel().nonzero()[0]
-    tensors = (torch.from_numpy(array.ravel()).to(device) for array in (places, which, nodes, back))
+    tensors = [torch.from_numpy(array.ravel()).to(device) for array in (places, which, nodes, back)]
     return _Layout(tuple(distinct.tolist()), length, *tensors)

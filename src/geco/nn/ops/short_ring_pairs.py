@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+from geco.nn.graph.remembered import tables
 
 __all__ = ["Block", "Rings", "arrange", "places"]
 
@@ -132,7 +133,7 @@ def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     return nodes.flatten(), torch.stack([inside, partner]).flatten()
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return the tables of distinct sizes, the last the largest, ``(2, S, h, m)``."""
     pairs = sizes[-1] // 2 + 1
@@ -143,7 +144,7 @@ def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torc
     return out.to(device)
 
 
-@lru_cache(maxsize=512)
+@tables(512)
 def _table(n: int, waves: int, dtype: torch.dtype) -> Tensor:
     """Return cosines and sines of a ring, ``(2, h, m)``, rounded from float64."""
     turns = (torch.arange(waves).unsqueeze(1) * torch.arange(n // 2 + 1)) % n  # whole turns taken off

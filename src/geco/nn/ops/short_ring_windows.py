@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from geco.nn.functional import row_starts, segment_matmul
+from geco.nn.graph.remembered import tables
 from geco.nn.ops.short_ring_pairs import Block, places
 
 __all__ = ["Laid", "lay"]
@@ -49,7 +49,7 @@ class Laid:
         return segment_matmul(*self.take, block.distinct().make(found.mul_(self.weight)))
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> Laid:
     """Return where distances -s to s stand on rings of these sizes, ascending."""
     size = torch.tensor(sizes)

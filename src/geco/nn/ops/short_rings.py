@@ -12,12 +12,12 @@ Shapes: N nodes in all, P places of all blocks, D channels, C columns of one par
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from geco.nn.functional import segment_matmul
+from geco.nn.graph.remembered import tables
 from geco.nn.ops.protocol import Kept, Projection
 from geco.nn.ops.short_ring_pairs import Block, arrange
 from geco.nn.ops.short_ring_windows import lay
@@ -182,7 +182,7 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
     torch.mul(x[1], dy[0], out=dq).addcmul_(x[0], dy[1], value=-1.0)
 
 
-@lru_cache(maxsize=64)
+@tables(64)
 def _layout(
     sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
 ) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
