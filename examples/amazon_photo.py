@@ -18,7 +18,12 @@ def load(folder: Path) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
     x = csr_matrix((raw["attr_data"], raw["attr_indices"], raw["attr_indptr"]), raw["attr_shape"]).toarray()
     adj = csr_matrix((raw["adj_data"], raw["adj_indices"], raw["adj_indptr"]), raw["adj_shape"])
     edges = torch.tensor(np.stack((adj + adj.T).nonzero()), dtype=torch.long)  # both ways
-    return torch.tensor(x).float(), edges, torch.tensor(raw["labels"]).long(), {k: torch.tensor(split[k]) for k in split}
+    return (
+        torch.tensor(x).float(),
+        edges,
+        torch.tensor(raw["labels"]).long(),
+        {k: torch.tensor(split[k]) for k in split},
+    )
 
 
 class Net(nn.Module):
@@ -34,11 +39,18 @@ class Net(nn.Module):
         return self.head(x)
 
 
-def run(seed: int, epochs: int, data: tuple[Tensor, Tensor, Tensor, dict[str, Tensor]], net: type[nn.Module] = Net) -> float:
+def run(
+    seed: int, epochs: int, data: tuple[Tensor, Tensor, Tensor, dict[str, Tensor]], net: type[nn.Module] = Net
+) -> float:
     torch.manual_seed(seed)
     (x, edges, y, split), best, test = data, 0.0, 0.0
-    model, order = net(x.shape[1], int(y.max()) + 1), torch.randperm(len(x))  # the file's own order could leak the classes
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=5e-3)  # as in src/geco/configs/amazon-photo.toml
+    model, order = (
+        net(x.shape[1], int(y.max()) + 1),
+        torch.randperm(len(x)),
+    )  # the file's own order could leak the classes
+    optimiser = torch.optim.AdamW(
+        model.parameters(), lr=1e-2, weight_decay=5e-3
+    )  # as in src/geco/configs/amazon-photo.toml
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
     for _ in range(epochs):
         optimiser.zero_grad()
@@ -56,4 +68,6 @@ def run(seed: int, epochs: int, data: tuple[Tensor, Tensor, Tensor, dict[str, Te
 if __name__ == "__main__":
     photo = load(Path((sys.argv[1:] or [os.environ.get("GECO_DATA", ".")])[0]) / "amazon-photo")
     scores = [run(seed, 120, photo) for seed in range(3)]
-    print(f"amazon-photo test accuracy: {np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f} % over {len(scores)} seeds")
+    print(
+        f"amazon-photo test accuracy: {np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f} % over {len(scores)} seeds"
+    )

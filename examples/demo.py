@@ -20,9 +20,9 @@ ECHO_MODELS = {
     "attention": {"name": "transformer"},
 }
 NEXT = """
-digits: 1,797 images joined to their nearest neighbours, which favours a GCN. echo: every node of a path must name the colour
-16 steps towards the marked end. Three layers of message passing do not see that far; a mean over all nodes and attention
-without positions see every node, but not how far away it is (chance is 0.125). GECO's windows do.
+digits: 1,797 images joined to their nearest neighbours, which favours a GCN. echo: every node of a path must name the
+colour 16 steps towards the marked end. Three layers of message passing do not see that far; a mean over all nodes and
+attention without positions see every node, but not how far away it is (chance is 0.125). GECO's windows do.
 
 Next, in this environment (. .venv/bin/activate):
   geco train digits --model.name gat           another network, the same engine

@@ -1,7 +1,8 @@
-"""How the global block should start, tried on real graphs: python examples/initial_gain.py --data-dir DIR [--graph NAME].
+"""How the global block should start, tried on real graphs: python examples/initial_gain.py --data-dir DIR [--graph
+NAME].
 
-Trains the net of amazon_photo.py from three starts and prints test accuracy: as shipped (inner gates and value start near one,
-the last gate near zero), all gates and the value near zero, and all near one.
+Trains the net of amazon_photo.py from three starts and prints test accuracy: as shipped (inner gates and value start
+near one, the last gate near zero), all gates and the value near zero, and all near one.
 """
 
 import argparse

@@ -24,7 +24,9 @@ def relative_error(found: Tensor, wanted: Tensor) -> float:
 
 
 def assert_as_good_as(found: Tensor, naive: Tensor, exact: Tensor, name: str = "", floor: float = 2.4e-7) -> None:
-    """Our error must be at most twice the naive same-precision one, or two roundings of float32, if that was lucky (N = 2)."""
+    """Our error must be at most twice the naive same-precision one, or two roundings of float32, if that was lucky (N =
+    2).
+    """
     ours, theirs = relative_error(found, exact), relative_error(naive, exact)
     assert ours <= max(2 * theirs, floor), f"{name}: error {ours:.2e}, naive {theirs:.2e}"
 

@@ -25,7 +25,8 @@ ALLOWED: dict[str, set[str]] = {
     "configs": {"errors", "names"},
     "names": {"errors"},
     "nn": {"names"},
-    "data": BASE | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
+    "data": BASE
+    | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
     "data.registry": {"errors"},
     "data.safe": {"errors"},
     "data.fetch": BASE | {"data.registry", "data.safe"},
@@ -115,7 +116,9 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 def test_no_pickle_is_read() -> None:
     for path in FILES:
-        careful = path.is_relative_to(SOURCE / "data" / "safe")  # the only files that may meet a pickle, and never run one
+        careful = path.is_relative_to(
+            SOURCE / "data" / "safe"
+        )  # the only files that may meet a pickle, and never run one
         tree = tree_of(path)
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -139,7 +142,9 @@ def test_libraries_log_and_do_not_print() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         used = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         used |= {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "geco.console"]
+        imported = [
+            node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "geco.console"
+        ]
         assert not {"print", "sys.stdout", "sys.stderr"} & used, path
         assert not SHOWN & {alias.name for node in imported for alias in node.names}, path
         assert not any(name.startswith("console.") for name in used), f"{path}: import from geco.console by name"

@@ -14,7 +14,9 @@ from geco.train.settings import ModelConfig
 PLACES = {where for table in (BASELINES, LOCALS, MIXERS, ENCODINGS) for where in table.values()}
 
 
-@pytest.mark.parametrize("where", sorted({*PLACES, *(f"geco.data.embedded.{data.maker}" for data in EMBEDDED.values())}))
+@pytest.mark.parametrize(
+    "where", sorted({*PLACES, *(f"geco.data.embedded.{data.maker}" for data in EMBEDDED.values())})
+)
 def test_a_name_stands_for_something(where: str) -> None:
     assert callable(resolve_name(where))
 

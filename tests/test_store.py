@@ -18,7 +18,9 @@ from tests.train.runs import child, on_call
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_file_that_cannot_be_written_leaves_the_old_one(call: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_the_old_one(
+    call: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = tmp_path / "out.csv"
     write_file(path, b"old")
 
@@ -62,7 +64,9 @@ def test_disk_full_when_it_is_flushed(number: int, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(ResourceError, match=r"no space, needs 0.0 MiB, has .* MiB free .* that was there is changed"):
+        with pytest.raises(
+            ResourceError, match=r"no space, needs 0.0 MiB, has .* MiB free .* that was there is changed"
+        ):
             write_entry(path, Entry({"x": torch.zeros(2)}, {"epoch": 2}))
     assert read_entry(path).about == {"epoch": 1}
     assert [entry.name for entry in tmp_path.iterdir()] == ["best"]
@@ -70,7 +74,9 @@ def test_disk_full_when_it_is_flushed(number: int, monkeypatch: pytest.MonkeyPat
 
 def test_small_file_system(tmp_path: Path) -> None:
     """A file system of 1 MiB; what fits stays, what does not says what it needs and what there is."""
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], capture_output=True, check=False)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], capture_output=True, check=False
+    )
     if made.returncode:
         pytest.skip("this process may not mount a file system")
     try:

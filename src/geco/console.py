@@ -63,7 +63,8 @@ def progress(items: Iterable[T], label: str, total: int | None = None, unit: str
 
 
 def progress_bytes(chunks: Iterable[bytes], label: str, total: int | None = None, start: int = 0) -> Iterator[bytes]:
-    """Yield the chunks and show how many bytes of the total are here, on a terminal only; ``start`` of them were here before.
+    """Yield the chunks and show how many bytes of the total are here, on a terminal only; ``start`` of them were here
+    before.
 
     Example:
         >>> list(progress_bytes([b"ab", b"c"], "reading", total=3))

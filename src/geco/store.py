@@ -1,8 +1,8 @@
 """Files that are whole or not there, and arrays and facts as a folder: ``data.safetensors`` and ``manifest.json``.
 
-Both are written beside their place and moved there by one rename after everything in them is on disk. The manifest has size
-and sha256 of the data; reading checks them, so a folder is sound or refused. Prepared data, imported data and checkpoints are
-such folders.
+Both are written beside their place and moved there by one rename after everything in them is on disk. The manifest has
+size and sha256 of the data; reading checks them, so a folder is sound or refused. Prepared data, imported data and
+checkpoints are such folders.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Entry:
 
 
 def write_entry(path: Path, entry: Entry) -> None:
-    """Write an entry in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a ResourceError.
+    """Write an entry in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a
+    ResourceError.
 
     Example:
         >>> import tempfile, torch
@@ -69,7 +70,8 @@ def write_entry(path: Path, entry: Entry) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a ResourceError.
+    """Write a file in place of the one there is, if any; whatever goes wrong, that one stays. A full disk is a
+    ResourceError.
 
     Example:
         >>> import tempfile
@@ -108,7 +110,9 @@ def has_entry(path: Path) -> bool:
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed processes left beside an entry, and undo a replacement cut in two; nobody else may be writing it."""
+    """Remove what killed processes left beside an entry, and undo a replacement cut in two; nobody else may be writing
+    it.
+    """
     if not path.exists():
         for old in _replaced(path)[:1]:
             os.replace(old, path)

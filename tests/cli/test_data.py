@@ -120,11 +120,15 @@ def files(tmp_path: Path) -> Path:
     folder.mkdir()
     rows = [f"n{i},{i % 5},{'cat' if i % 3 else 'dog'}" for i in range(30)]
     (folder / "nodes.csv").write_text("\n".join(["id,age,kind", *rows]), encoding="utf-8")
-    (folder / "edges.csv").write_text("\n".join(["source,target", *(f"n{i},n{i + 1}" for i in range(29))]), encoding="utf-8")
+    (folder / "edges.csv").write_text(
+        "\n".join(["source,target", *(f"n{i},n{i + 1}" for i in range(29))]), encoding="utf-8"
+    )
     return folder
 
 
-def test_import_shows_keeps_and_loads(run: Run, capsys: pytest.CaptureFixture[str], files: Path, tmp_path: Path) -> None:
+def test_import_shows_keeps_and_loads(
+    run: Run, capsys: pytest.CaptureFixture[str], files: Path, tmp_path: Path
+) -> None:
     command = ("data", "import", str(files), "--label", "kind")
     shown = run(*command, "--dry-run")
     assert "classes: cat 20, dog 10" in shown

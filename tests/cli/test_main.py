@@ -59,7 +59,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     for group in GROUPS:
         main([group, "-h"])
         assert all(
-            f"geco {name} " in capsys.readouterr().out for name in [name for name in COMMANDS if name.startswith(group)][:1]
+            f"geco {name} " in capsys.readouterr().out
+            for name in [name for name in COMMANDS if name.startswith(group)][:1]
         )
 
 

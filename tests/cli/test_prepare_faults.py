@@ -15,7 +15,19 @@ import torch
 from geco.store import read_entry
 
 pytestmark = pytest.mark.slow
-COMMAND = [sys.executable, "-m", "geco", "data", "prepare", "digits", "--encodings", "lap-pe:4", "rwse:4", "--workers", "1"]
+COMMAND = [
+    sys.executable,
+    "-m",
+    "geco",
+    "data",
+    "prepare",
+    "digits",
+    "--encodings",
+    "lap-pe:4",
+    "rwse:4",
+    "--workers",
+    "1",
+]
 
 
 def start(cache: Path) -> subprocess.Popen[str]:

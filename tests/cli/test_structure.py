@@ -27,8 +27,12 @@ def test_train_evaluate_explain(run: Run, tmp_path: Path, model: str, monkeypatc
 
 def test_predictions_do_not_depend_on_how_a_molecule_is_written(run: Run, tmp_path: Path) -> None:
     alcohols, alkanes = [f"{'C' * n}O" for n in range(1, 13)], ["C" * n for n in range(2, 14)]
-    (tmp_path / "m.csv").write_text("\n".join(["smiles,soluble", *(f"{s},1" for s in alcohols), *(f"{s},0" for s in alkanes)]))
-    run("data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2")
+    (tmp_path / "m.csv").write_text(
+        "\n".join(["smiles,soluble", *(f"{s},1" for s in alcohols), *(f"{s},0" for s in alkanes)])
+    )
+    run(
+        "data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2"
+    )
     run("train", "m", *ONE, "--train.epochs", "10", "--model.dropout", "0", "--out", str(tmp_path / "r"))
     (tmp_path / "new.csv").write_text("smiles\nCC(C)CCCO\nOCCCC(C)C\nC(CCO)C(C)C\n")
     run("predict", str(tmp_path / "r"), "--data", str(tmp_path / "new.csv"), "-o", str(tmp_path / "out.csv"))

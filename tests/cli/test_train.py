@@ -58,7 +58,18 @@ def test_eval_gives_the_score_of_the_run(run: Run, tmp_path: Path) -> None:
 
 def test_own_files_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
     run("data", "import", str(tables(tmp_path / "pets", 40)), "--name", "pets")
-    run("train", "pets", "--train.epochs", "40", "--model.hidden", "8", "--model.dropout", "0", "--out", str(tmp_path / "r"))
+    run(
+        "train",
+        "pets",
+        "--train.epochs",
+        "40",
+        "--model.hidden",
+        "8",
+        "--model.dropout",
+        "0",
+        "--out",
+        str(tmp_path / "r"),
+    )
     new = tables(tmp_path / "new", 80, labels=False)  # twice the size, and no labels
     run("predict", str(tmp_path / "r"), "--data", str(new), "-o", str(tmp_path / "out.csv"))
     with (tmp_path / "out.csv").open() as file:
@@ -72,7 +83,9 @@ def test_molecules_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
     alcohols, alkanes = [f"{'C' * n}O" for n in range(1, 13)], ["C" * n for n in range(2, 14)]
     lines = ["smiles,soluble", *(f"{s},1" for s in alcohols), *(f"{s},0" for s in alkanes)]
     (tmp_path / "m.csv").write_text("\n".join(lines))
-    run("data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2")
+    run(
+        "data", "import", str(tmp_path / "m.csv"), "--name", "m", "--task", "labels", "--fractions", "0.6", "0.2", "0.2"
+    )
     small = (
         "--train.epochs",
         "30",
@@ -130,7 +143,18 @@ def test_config_file_under_flags(run: Run, tmp_path: Path) -> None:
 
 # Dropout, dynamic order, shuffled batches, a schedule and early stopping.
 LONG = [
-    *("train", "ring-copy", "--train.epochs", "20", "--train.patience", "4", "--train.threads", "1", "--resume", "auto"),
+    *(
+        "train",
+        "ring-copy",
+        "--train.epochs",
+        "20",
+        "--train.patience",
+        "4",
+        "--train.threads",
+        "1",
+        "--resume",
+        "auto",
+    ),
     *("--model.hidden", "8", "--model.dropout", "0.3", "--model.permutation", "dynamic", "--model.eval-orders", "2"),
     *("--data.batch-size", "64", "--optim.schedule", "cosine", "--optim.warmup", "2"),
 ]

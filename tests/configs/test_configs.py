@@ -164,7 +164,9 @@ def test_two_steps_and_an_evaluation(name: str, datasets: Datasets, monkeypatch:
 
 
 def test_the_rehearsal_of_code2(tmp_path: Path) -> None:
-    functions = "\n".join(f"def get_{word}(x):\n    return x.{word} + {word}(x)" for word in ("name", "size", "first_line"))
+    functions = "\n".join(
+        f"def get_{word}(x):\n    return x.{word} + {word}(x)" for word in ("name", "size", "first_line")
+    )
     for number in range(40):  # the name of a module decides which part it falls into
         (tmp_path / f"module{number}.py").write_text(functions.replace("x", f"x{number}"))
     config = read_toml(shipped()["python-ast"])

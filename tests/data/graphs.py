@@ -37,4 +37,6 @@ def same(found: Tensor, wanted: Tensor) -> bool:
 
 
 def small() -> GraphDataset:
-    return collect(GRAPH, [make_graph(4, i) for i in range(5)], [Split(*torch.tensor([0, 1, 2, 3, 4]).split([3, 1, 1]))])
+    return collect(
+        GRAPH, [make_graph(4, i) for i in range(5)], [Split(*torch.tensor([0, 1, 2, 3, 4]).split([3, 1, 1]))]
+    )

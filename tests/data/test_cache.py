@@ -109,7 +109,9 @@ def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
     assert count_builds(tmp_path) == 1
 
 
-def test_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     count_builds(tmp_path)
 
     def refuse(*_: object, **__: object) -> None:

@@ -56,5 +56,7 @@ def test_encoded_names_can_be_read_again(train: list[list[str]], test: list[list
         wanted = [word if word in words else UNKNOWN for word in name[:5]] + [END] * (5 - len(name))
         assert [words[i] for i in row] == wanted
         numbers = full[full >= 0].tolist()
-        assert [words[i] if i < len(words) else None for i in numbers] == [word if word in words else None for word in name]
+        assert [words[i] if i < len(words) else None for i in numbers] == [
+            word if word in words else None for word in name
+        ]
         assert len(set(numbers)) == len(set(name))  # words outside the vocabulary differ from each other

@@ -57,7 +57,9 @@ def test_splits_come_back_as_given() -> None:
     dataset = with_splits(small(), splits)
     assert dataset.num_splits == 12
     for number, split in enumerate(splits):
-        assert all(same(getattr(dataset.split(number), part), getattr(split, part)) for part in ("train", "valid", "test"))
+        assert all(
+            same(getattr(dataset.split(number), part), getattr(split, part)) for part in ("train", "valid", "test")
+        )
     with pytest.raises(DataError, match="some has splits 0 to 11, split 12 was asked for"):
         dataset.split(12)
 

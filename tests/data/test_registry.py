@@ -91,7 +91,9 @@ def _files(spec: Spec) -> list[str]:
     return [file for layout in spec.layouts for file in layout.files]
 
 
-@pytest.mark.parametrize(("wrong", "near"), [("coar", "cora"), ("OGBN-Arxiv", "ogbn-arxiv"), ("peptide", "peptides-func")])
+@pytest.mark.parametrize(
+    ("wrong", "near"), [("coar", "cora"), ("OGBN-Arxiv", "ogbn-arxiv"), ("peptide", "peptides-func")]
+)
 def test_near_names_are_suggested(wrong: str, near: str) -> None:
     with pytest.raises(DataError, match=f"{wrong!r}; did you mean .*{near}"):
         find(wrong)
@@ -103,7 +105,9 @@ def test_name_near_nothing_shows_the_way() -> None:
 
 
 def test_importing_it_needs_no_torch() -> None:
-    code = "import sys, geco.data.registry; print([m for m in ('torch', 'numpy', 'pandas', 'scipy') if m in sys.modules])"
+    code = (
+        "import sys, geco.data.registry; print([m for m in ('torch', 'numpy', 'pandas', 'scipy') if m in sys.modules])"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 
@@ -129,7 +133,10 @@ def test_real_data_has_the_published_size(name: str, tmp_path: Path) -> None:
 def test_checksums_are_those_of_the_real_files() -> None:
     data = Path(os.environ["GECO_DATA"])
     known = [
-        (data / folder / r.name, r.sha256) for s in DATASETS.values() for folder in (s.name, *s.folders) for r in s.remotes
+        (data / folder / r.name, r.sha256)
+        for s in DATASETS.values()
+        for folder in (s.name, *s.folders)
+        for r in s.remotes
     ]
     found = [(path, digest) for path, digest in known if digest and path.is_file()]
     assert len(found) == 8 + 8 + 1 + 2  # cora, pubmed, tolokers, peptides-func

@@ -84,7 +84,9 @@ def test_nan_is_unlabelled() -> None:
 
 
 @given(st.lists(st.text("abc", max_size=2), max_size=80), parts, seeds)
-def test_scaffold_split_keeps_groups_together(scaffolds: list[str], fractions: tuple[float, float, float], seed: int) -> None:
+def test_scaffold_split_keeps_groups_together(
+    scaffolds: list[str], fractions: tuple[float, float, float], seed: int
+) -> None:
     split = scaffold_split(scaffolds, fractions, seed)
     assert everything(split) == list(range(len(scaffolds)))
     found = [{scaffolds[i] for i in part.tolist()} for part in (split.train, split.valid, split.test)]

@@ -74,7 +74,12 @@ def checked(graphs: list[tuple[int, Edges]]) -> Statistics:
 def test_counts_are_those_of_brute_force(graphs: list[tuple[int, Edges]]) -> None:
     found = checked(graphs)
     sizes = [nodes for nodes, _ in graphs]
-    assert (found.graphs, found.nodes, found.smallest, found.largest) == (len(sizes), sum(sizes), min(sizes), max(sizes))
+    assert (found.graphs, found.nodes, found.smallest, found.largest) == (
+        len(sizes),
+        sum(sizes),
+        min(sizes),
+        max(sizes),
+    )
     assert found.directed == sum(len(edges) for _, edges in graphs)
     assert found.degrees.sum() == found.nodes
     assert found.mean_degree == pytest.approx(2 * (found.undirected - found.loops) / found.nodes)

@@ -48,7 +48,12 @@ def assert_contract(run: Run, channels: int, sizes: Sequence[int] = SIZES) -> No
     alone = [run(t.x, t.edges, None, t.attr) for t in toys]
     assert float(torch.cat(alone).detach().abs().max()) > 1e-2  # not all zero
     everyone = range(len(toys))
-    for order in (list(everyone), list(reversed(everyone)), [*everyone[3:], *everyone[:3]], [2, 0] if len(toys) > 2 else [0]):
+    for order in (
+        list(everyone),
+        list(reversed(everyone)),
+        [*everyone[3:], *everyone[:3]],
+        [2, 0] if len(toys) > 2 else [0],
+    ):
         out = run(*joined([toys[i] for i in order])).split([len(toys[i].x) for i in order])
         for i, y in zip(order, out, strict=True):
             assert_same(y, alone[i], f"graph {i} of {len(y)} nodes in {order}")

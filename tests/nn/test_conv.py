@@ -155,7 +155,9 @@ def test_initial_gain(n: int) -> None:
 
 
 def test_gain_of_filters_does_not_grow() -> None:
-    """What a filter of any weights adds to the mean hands a white signal on alike at every N, neither fading nor growing."""
+    """What a filter of any weights adds to the mean hands a white signal on alike at every N, neither fading nor
+    growing.
+    """
     filter = WindowedFilter(2, D)
     for mix in (filter.mix, filter.windows.mix):
         nn.init.normal_(mix.weight)

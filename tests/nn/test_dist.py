@@ -20,7 +20,9 @@ def worker(rank: int, folder: str) -> None:
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     torch.manual_seed(0)
     model = GECO(5, 8, 2, 3, permutation="dynamic", adjacency="attention")
-    parallel = DistributedDataParallel(model)  # without find_unused_parameters: an unused one would fail the second step
+    parallel = DistributedDataParallel(
+        model
+    )  # without find_unused_parameters: an unused one would fail the second step
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(3):
         model.set_epoch(step)

@@ -85,7 +85,9 @@ def test_refuses(v: torch.Tensor, f: torch.Tensor, word: str) -> None:
         circular_conv(v, f)
 
 
-@given(st.sampled_from([0.001, 0.1, 0.5, 0.9]), st.sampled_from([(40_001,), (200, 203), (7, 60, 99)]), st.integers(0, 9))
+@given(
+    st.sampled_from([0.001, 0.1, 0.5, 0.9]), st.sampled_from([(40_001,), (200, 203), (7, 60, 99)]), st.integers(0, 9)
+)
 def test_dropout_zeroes_as_often_as_asked_and_keeps_the_mean(p: float, shape: tuple[int, ...], seed: int) -> None:
     torch.manual_seed(seed)
     x = torch.ones(shape, dtype=torch.float64, requires_grad=True)

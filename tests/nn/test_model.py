@@ -107,7 +107,7 @@ def test_attention(permutation: str) -> None:
     attention = model.attention(x, EDGES, layer=1)
     seen: list[tuple[Tensor, Tensor]] = []
     conv = model.layers[1].conv  # type: ignore[union-attr]
-    conv.register_forward_hook(lambda module, arguments, out: seen.append((arguments[0], out)))  # type: ignore[operator, union-attr]
+    conv.register_forward_hook(lambda module, arguments, out: seen.append((arguments[0], out)))
     model(x, EDGES)
     h, out = seen[0]
     both = conv.norm(torch.cat([h, adjacency(EDGES, 30) @ h], 1))  # type: ignore[operator, union-attr]

@@ -20,13 +20,20 @@ def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     geco(["train", "peptides-func", *small, *place, "--data.group-by-size", "--out", str(tmp_path / "a")])
     main([str(tmp_path / "a"), *place, "--part", "train", "--json", str(tmp_path / "found.json")])
     found = json.loads((tmp_path / "found.json").read_text())["results"]
-    assert list(found) == ["running, random", "running, similar size", "of the batch, random", "of the batch, similar size"]
+    assert list(found) == [
+        "running, random",
+        "running, similar size",
+        "of the batch, random",
+        "of the batch, similar size",
+    ]
     assert found["running, random"] == found["running, similar size"]  # outputs do not depend on batch mates
     assert found["running, random"] != found["of the batch, random"]
     assert "batches of similar size" in capsys.readouterr().out
 
 
-def test_one_graph_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_graph_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
     geco(["train", "digits", "--train.epochs", "1", "--model.hidden", "8", "--out", str(tmp_path / "a")])
     with pytest.raises(SystemExit):

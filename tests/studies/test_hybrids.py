@@ -21,6 +21,8 @@ def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert results["steps"] == 1  # all graphs fit into one batch
     assert list(found) == list(MIXERS)
     assert all(row["train"] > 0 and row["loading"] > 0 and row["parameters"] > 100_000 for row in found.values())
-    assert found["attention"]["parameters"] == found["attention, no dropout"]["parameters"] < found["geco"]["parameters"]
+    assert (
+        found["attention"]["parameters"] == found["attention, no dropout"]["parameters"] < found["geco"]["parameters"]
+    )
     assert 0.3 < sum(shares.values()) <= 1
     assert "geco" in capsys.readouterr().out

@@ -70,7 +70,18 @@ def test_runs_are_trained_kept_and_not_done_again(tmp_path: Path, capsys: pytest
 
 
 def test_any_data_set_can_be_asked_for_by_name(tmp_path: Path) -> None:
-    words = ["--data", "ring-copy", "--parts", "k-1", "--seeds", "3", "--epochs", "1", "--results", str(tmp_path / "small")]
+    words = [
+        "--data",
+        "ring-copy",
+        "--parts",
+        "k-1",
+        "--seeds",
+        "3",
+        "--epochs",
+        "1",
+        "--results",
+        str(tmp_path / "small"),
+    ]
     main(STUDY, None, words)
     assert [run["seed"] for run in record(tmp_path / "small", "ring-copy")["variants"]["k-1"]["runs"]] == [3]
 
@@ -120,7 +131,9 @@ def test_settings_that_came_later_do_not_make_a_record_old(trained: Seen, tmp_pa
         ({"model.order": 0}, "must be at least 1, got 0"),
     ],
 )
-def test_wrong_settings_are_refused_before_any_training(settings: Settings, said: str, trained: Seen, tmp_path: Path) -> None:
+def test_wrong_settings_are_refused_before_any_training(
+    settings: Settings, said: str, trained: Seen, tmp_path: Path
+) -> None:
     study = Study(STUDY.module, STUDY.text, {**SMALL, "wrong": settings}, STUDY.data)
     with pytest.raises(UsageError, match=said):
         main(study, None, ["--results", str(tmp_path / "small")])
@@ -163,14 +176,18 @@ def test_a_variant_is_put_over_the_shipped_configuration() -> None:
 def test_contenders_on_echo_have_equal_depth_width_and_training() -> None:
     assert list(echo.STUDY.data) == ["echo", "echo-64"]
     for name, budget in echo.STUDY.data.items():
-        bodies = [configure(name, budget, variant, {"model.name": variant}, 0) for variant in ("geco", "gcn", "transformer")]
+        bodies = [
+            configure(name, budget, variant, {"model.name": variant}, 0) for variant in ("geco", "gcn", "transformer")
+        ]
         assert {(body.model.layers, body.model.hidden) for body in bodies} == {(3, 64)}
         assert len({repr((body.data, body.optim, body.train)) for body in bodies}) == 1
     changed = {key for settings in echo.STUDY.variants.values() for key in settings}
     assert changed == {"model.name", "model.filter", "model.permutation"}
 
 
-@pytest.mark.parametrize("variant", ["shipped", "k-1", "k-2", "k-3", "none-geco", "gcn-geco", "gcn-none", "gatedgcn-none"])
+@pytest.mark.parametrize(
+    "variant", ["shipped", "k-1", "k-2", "k-3", "none-geco", "gcn-geco", "gcn-none", "gatedgcn-none"]
+)
 def test_variants_of_settings_there_are_today(variant: str) -> None:
     for name, budget in parts.DATA.items():
         assert configure(name, budget, variant, parts.VARIANTS[variant], 0).data.name == name

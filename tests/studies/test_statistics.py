@@ -31,7 +31,9 @@ def test_the_same_training_is_judged_in_every_way() -> None:
 
 def test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(statistics, "load", lambda name, folder: erdos_renyi(60, degree=4, seed=1))
-    main(["--cases", "cora, defaults, gcn", "--seeds", "0", "1", "--epochs", "3", "--json", str(tmp_path / "found.json")])
+    main(
+        ["--cases", "cora, defaults, gcn", "--seeds", "0", "1", "--epochs", "3", "--json", str(tmp_path / "found.json")]
+    )
     found = json.loads((tmp_path / "found.json").read_text())["results"]["cora, defaults, gcn"]
     assert list(found) == list(WAYS)
     assert [line["seed"] for line in found["8 passes"]] == [0, 1]

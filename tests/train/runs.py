@@ -30,7 +30,8 @@ SMALL = Config(
     OptimConfig(lr=0.01, warmup=1),
     TrainConfig(epochs=4),
 )
-# As flags, and more: dropout, dynamic order, shuffled batches, schedule, early stopping, running mean; GECO has buffers.
+# As flags, and more: dropout, dynamic order, shuffled batches, schedule, early stopping, running mean; GECO has
+# buffers.
 FLAGS = [
     *(
         "--model.hidden",
@@ -137,7 +138,10 @@ def left_by(folder: Path) -> dict[str, Any]:
         "metrics": (folder / "metrics.jsonl").read_text(),
         "result": (folder / "result.json").read_text(),
         "about": (last.about, best.about),
-        "arrays": {**{f"last {k}": v for k, v in last.arrays.items()}, **{f"best {k}": v for k, v in best.arrays.items()}},
+        "arrays": {
+            **{f"last {k}": v for k, v in last.arrays.items()},
+            **{f"best {k}": v for k, v in best.arrays.items()},
+        },
     }
 
 

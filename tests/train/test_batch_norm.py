@@ -32,7 +32,7 @@ def kept(network: nn.Module) -> dict[str, Tensor]:
 @pytest.mark.parametrize("dataset", [ONE, MANY], ids=["one", "many"])
 def test_nothing_of_before_is_left(body: str, dataset: GraphDataset) -> None:
     """Every BatchNorm of encoder, body and head forgets what it held, wherever the network has one."""
-    model = ModelConfig(name=body, hidden=8, layers=1, heads=2, dropout=0.3, diffusion=2, head_layers=2, head_norm=True)  # type: ignore[arg-type]
+    model = ModelConfig(name=body, hidden=8, layers=1, heads=2, dropout=0.3, diffusion=2, head_layers=2, head_norm=True)
     config = Config(DataConfig("t"), model)
     network = build(config, dataset)
     assert len(norms(network)) >= 2

@@ -20,7 +20,9 @@ from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig, from
 from geco.train.engine import Trainer
 from geco.train.optim import make_optimizer
 
-TWO_STEPS = Config(DataConfig("test", batch_size=8), ModelConfig(hidden=8, layers=2, dropout=0.1), train=TrainConfig(epochs=1))
+TWO_STEPS = Config(
+    DataConfig("test", batch_size=8), ModelConfig(hidden=8, layers=2, dropout=0.1), train=TrainConfig(epochs=1)
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def test_hyena_trains_in_every_order(permutation: str, rings: GraphDataset) -> N
     made = config(name="hyena", permutation=permutation)
     body: Any = build(made, rings).body
     assert (body.permutation, body.mixers[0].filter.length) == (permutation, None)
-    assert build(config(name="hyena", hyena_length=64), rings).body.mixers[0].filter.length == 64  # type: ignore[index, union-attr]
+    assert build(config(name="hyena", hyena_length=64), rings).body.mixers[0].filter.length == 64
     assert 0 <= Trainer(made, rings).fit()["test"] <= 1
 
 
@@ -139,7 +141,7 @@ def test_windows_start_silent_or_drawn() -> None:
         for given in ({}, {"filter": "windows", "filter_start": "drawn"})
     ]  # fmt: skip
     assert loud == [[False] * 2, [True] * 2]
-    with pytest.raises(UsageError, match="drawn is for --model.filter windows, got filter auto"):
+    with pytest.raises(UsageError, match=r"drawn is for --model.filter windows, got filter auto"):
         ModelConfig(filter_start="drawn")
 
 
@@ -149,6 +151,6 @@ def test_seeds_depend_on_every_number() -> None:
 
 @pytest.mark.parametrize("name", ["geco", "hybrid"])
 def test_the_adjacency_reaches_every_layer(name: str) -> None:
-    made = build(Config(model=ModelConfig(name, adjacency="row", local="gcn")), erdos_renyi(10, degree=2))  # type: ignore[arg-type]
+    made = build(Config(model=ModelConfig(name, adjacency="row", local="gcn")), erdos_renyi(10, degree=2))
     found = {module.adjacency for module in made.modules() if isinstance(module, LocalPropagation)}
     assert found == {"row"}

@@ -86,8 +86,12 @@ def test_killed_while_saving(kills: int, monkeypatch: Patch, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("how", ["flipped", "empty"])
-def test_damaged_newest_and_damaged_best(how: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """Going on takes the checkpoint before a damaged one and says so (exit 0); a damaged one that is named is exit 4."""
+def test_damaged_newest_and_damaged_best(
+    how: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path
+) -> None:
+    """Going on takes the checkpoint before a damaged one and says so (exit 0); a damaged one that is named is exit
+    4.
+    """
     use(monkeypatch, MANY)
     words = ("train", "digits", *FLAGS, "--resume", "auto", "--out")
     with monkeypatch.context() as patch:
@@ -113,7 +117,9 @@ def limit_files(size: int) -> None:
 
 
 def test_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """A disk that fills ends the run with exit 6 and what it needs; the checkpoint before is whole, and serves to go on."""
+    """A disk that fills ends the run with exit 6 and what it needs; the checkpoint before is whole, and serves to go
+    on.
+    """
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, checkpoint, "save", 3, lambda: limit_files(4096))
@@ -130,7 +136,9 @@ def test_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Capture, 
 
 
 def test_nothing_goes_through_the_temporary_folder(monkeypatch: Patch, tmp_path: Path) -> None:
-    """A temporary folder on another file system, or none at all, does not matter: parts are written beside their place."""
+    """A temporary folder on another file system, or none at all, does not matter: parts are written beside their
+    place.
+    """
     monkeypatch.setenv("TMPDIR", "/nowhere")
     monkeypatch.setattr("tempfile.tempdir", None)
     Trainer(replace(SMALL, train=TrainConfig(epochs=1)), ONE, tmp_path / "run").fit()

@@ -57,7 +57,9 @@ def test_refuses(table: dict[str, Any], message: str) -> None:
         from_table(table, Config(), "f")
 
 
-@pytest.mark.parametrize(("text", "message"), [(b"= 3", "is not TOML"), (b"\xff\xfe", "is not TOML"), (None, "cannot read")])
+@pytest.mark.parametrize(
+    ("text", "message"), [(b"= 3", "is not TOML"), (b"\xff\xfe", "is not TOML"), (None, "cannot read")]
+)
 def test_refuses_files(text: bytes | None, message: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "c.toml").write_bytes(text)

@@ -26,7 +26,9 @@ def graphs(sizes: list[int], info: Info | None = None) -> GraphDataset:
     rows = []
     for number, n in enumerate(sizes):
         ends = torch.arange(max(0, n - 1))
-        rows.append({"x": torch.randn(n, 3), "edge_index": torch.stack([ends, ends + 1]), "y": torch.tensor([number % 2])})
+        rows.append(
+            {"x": torch.randn(n, 3), "edge_index": torch.stack([ends, ends + 1]), "y": torch.tensor([number % 2])}
+        )
     numbers = torch.arange(len(sizes))
     chosen = Split(numbers[4:], numbers[:2], numbers[2:4])
     return collect(info or Info("paths", "graph", "class", 2, "accuracy"), rows, [chosen])
@@ -40,7 +42,13 @@ def test_empty_graph_in_a_batch(place: int, body: str, pool: str) -> None:
     sizes = [3, 4, 5, 2, 6]
     full = graphs([*sizes[:place], 0, *sizes[place:]]).batch(range(6))
     network = Network(
-        body, 3, "graph", 2, hidden=8, head={"pool": pool}, options={"permutation": "natural"} if body == "geco" else None
+        body,
+        3,
+        "graph",
+        2,
+        hidden=8,
+        head={"pool": pool},
+        options={"permutation": "natural"} if body == "geco" else None,
     )
     network.eval()
     with torch.no_grad():
@@ -65,7 +73,9 @@ def test_empty_graphs_in_training() -> None:
 
 
 def test_graphs_of_one_node() -> None:
-    """A graph of one node trains in a batch with others; where it may be alone, it is refused at the start with advice."""
+    """A graph of one node trains in a batch with others; where it may be alone, it is refused at the start with
+    advice.
+    """
     config = replace(QUICK, data=DataConfig("t", batch_size=5))
     sizes = [5, 1, 4, 3, 1, 6, 3, 4, 5, 3, 4]
     assert 0 <= Trainer(config, graphs(sizes)).fit()["test"] <= 1
@@ -73,7 +83,9 @@ def test_graphs_of_one_node() -> None:
         Trainer(QUICK, graphs(sizes))  # 7 graphs in batches of 6: one is alone, and may be that of one node
     alone = torch.tensor([0])
     info = Info("one", "node", "class", 2, "accuracy")
-    one = collect(info, [{"x": torch.ones(1, 2), "edge_index": torch.empty(2, 0, dtype=torch.int64), "y": torch.zeros(1)}])
+    one = collect(
+        info, [{"x": torch.ones(1, 2), "edge_index": torch.empty(2, 0, dtype=torch.int64), "y": torch.zeros(1)}]
+    )
     parts = {f"split/0/{part}": alone for part in ("train", "valid", "test")}
     with pytest.raises(DataError, match="fewer than 2 nodes"):
         Trainer(QUICK, replace(one, arrays={**one.arrays, **parts}))
@@ -87,7 +99,9 @@ def test_infinite_target() -> None:
     y[5] = math.nan
     assert Trainer(QUICK, replace(dataset, info=info, arrays={**dataset.arrays, "graph/y": y})).fit()["test"] >= 0
     y[6] = math.inf
-    with pytest.raises(DataError, match=r"1 of 10 labels are out of range, the first is inf in row 6; they must be finite"):
+    with pytest.raises(
+        DataError, match=r"1 of 10 labels are out of range, the first is inf in row 6; they must be finite"
+    ):
         Trainer(QUICK, replace(dataset, info=info, arrays={**dataset.arrays, "graph/y": y}))
 
 

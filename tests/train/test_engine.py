@@ -65,7 +65,9 @@ def test_stopped_after_any_step_goes_on_bit_by_bit(when: int, many: GraphDataset
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "manifest"])
-def test_damaged_newest_checkpoint(how: str, one: GraphDataset, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_newest_checkpoint(
+    how: str, one: GraphDataset, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     Trainer(SMALL, one, tmp_path / "whole").fit()
     calls = iter([False, False, True])
     with pytest.raises(Interrupted):
@@ -140,7 +142,9 @@ def test_accumulated_gradients_are_averaged(many: GraphDataset) -> None:
 def test_running_mean_is_what_is_evaluated_and_kept(many: GraphDataset, tmp_path: Path) -> None:
     """By hand: d = min(0.7, (1 + n) / (10 + n)) at the n-th step, of weights and of what norms have seen."""
     trainer = Trainer(
-        replace(SMALL, optim=replace(SMALL.optim, average=0.7), train=TrainConfig(epochs=1, statistics=0)), many, tmp_path
+        replace(SMALL, optim=replace(SMALL.optim, average=0.7), train=TrainConfig(epochs=1, statistics=0)),
+        many,
+        tmp_path,
     )
     mean: dict[str, torch.Tensor] = {}
     taken, whole = 0, trainer.optimizer.step
@@ -187,7 +191,7 @@ def test_gradient_that_is_not_finite_stops_before_the_update(one: GraphDataset) 
 @pytest.mark.parametrize("name", ["geco", *BASELINES])
 def test_every_network_trains(name: str, one: GraphDataset, many: GraphDataset) -> None:
     for dataset in (one, many):
-        config = replace(SMALL, model=ModelConfig(name=name, hidden=8, heads=2), train=TrainConfig(epochs=3))  # type: ignore[arg-type]
+        config = replace(SMALL, model=ModelConfig(name=name, hidden=8, heads=2), train=TrainConfig(epochs=3))
         assert 0 <= Trainer(config, dataset).fit()["test"] <= 1
 
 

@@ -1,6 +1,7 @@
 """Numbers that are not finite: they stop a run before they reach the weights or the disk, and the run can go on.
 
-At the loop: tests/train/test_engine.py::test_loss_that_is_not_finite_stops_before_the_update and its twin for gradients.
+At the loop: tests/train/test_engine.py::test_loss_that_is_not_finite_stops_before_the_update and its twin for
+gradients.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def nan_at(monkeypatch: Patch, where: str, step: int) -> None:
     def loss(self: Trainer, data: Any, mask: Any) -> torch.Tensor:
         calls[0] += 1
         if calls[0] == step and where == "gradient":
-            self.model.head.mlp.lins[0].weight.register_hook(lambda grad: grad.index_fill(0, torch.tensor([0]), torch.nan))
+            self.model.head.mlp.lins[0].weight.register_hook(
+                lambda grad: grad.index_fill(0, torch.tensor([0]), torch.nan)
+            )
         value = true(self, data, mask)
         return value * torch.nan if calls[0] == step and where == "loss" else value
 

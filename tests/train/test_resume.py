@@ -1,7 +1,7 @@
 """Runs that go on: bit by bit after kill -9, from checkpoints of format 1 in later versions, on other machines.
 
-Also elsewhere: killed in the loop in tests/train/test_engine.py::test_stopped_after_any_step_goes_on_bit_by_bit, and as whole
-processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been.
+Also elsewhere: killed in the loop in tests/train/test_engine.py::test_stopped_after_any_step_goes_on_bit_by_bit, and as
+whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been.
 
 `python -m tests.train.test_resume` makes the runs that later versions must read, for a new format only.
 """
@@ -36,8 +36,8 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.parametrize("moments", [(1,), (4,), (2, 5, 3), (11,)])
 def test_killed_and_gone_on(moments: tuple[int, ...], whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
-    """Kill -9 in steps of a run with dropout, dynamic order, shuffled batches, schedule, early stopping and norms' buffers:
-    what is left at the end is that of a run that was not killed, bit by bit.
+    """Kill -9 in steps of a run with dropout, dynamic order, shuffled batches, schedule, early stopping and norms'
+    buffers: what is left at the end is that of a run that was not killed, bit by bit.
     """
     use(monkeypatch, MANY)
     for moment in moments:
@@ -69,7 +69,9 @@ def rings() -> GraphDataset:
 
 
 def make_kept() -> None:
-    """Write the runs of format 1, stopped in their third epoch, with what the networks say and how the runs should end."""
+    """Write the runs of format 1, stopped in their third epoch, with what the networks say and how the runs should
+    end.
+    """
     for model in ("geco", "gcn"):
         steps, folder = iter([False] * 6 + [True]), KEPT / model
         with pytest.raises(Interrupted):
@@ -122,7 +124,9 @@ def test_format_of_the_future(what: str, tmp_path: Path) -> None:
         write_entry(path, Entry(entry.arrays, {**entry.about, "format": FORMAT + 1, "geco": "99.0"}))
     message = rf"has format {FORMAT + 1}, written by geco 99\.0; geco {__version__} reads formats 1 to {FORMAT}"
     read = (
-        partial(load_run, tmp_path / "run") if what == "best" else partial(Trainer, smallest("gcn"), rings(), tmp_path / "run")
+        partial(load_run, tmp_path / "run")
+        if what == "best"
+        else partial(Trainer, smallest("gcn"), rings(), tmp_path / "run")
     )
     with pytest.raises(CheckpointError, match=message):
         read(**({} if what == "best" else {"resume": True}))

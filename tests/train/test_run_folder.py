@@ -65,7 +65,9 @@ def lose(kind: str, folder: Path) -> None:
     ],
 )
 def test_lost_files(kind: str, message: str, moment: str, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """A metrics file that cannot be written, or a folder that is gone, stops with exit 6 and no result; nothing is made."""
+    """A metrics file that cannot be written, or a folder that is gone, stops with exit 6 and no result; nothing is
+    made.
+    """
     use(monkeypatch, MANY)
     folder = tmp_path / "run" / "seed-0"
     after: dict[str, str] = {}
@@ -99,7 +101,9 @@ def test_two_runs_at_once(monkeypatch: Patch, tmp_path: Path) -> None:
     use(monkeypatch, ONE)
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "err"))
     for outs, wanted in ((("a", "a"), [0, 2]), (("b", "c"), [0, 0])):
-        pids = [in_child(lambda out=out: main(["train", "digits", *FLAGS, "--out", str(tmp_path / out)])) for out in outs]
+        pids = [
+            in_child(lambda out=out: main(["train", "digits", *FLAGS, "--out", str(tmp_path / out)])) for out in outs
+        ]
         assert sorted(map(wait, pids)) == wanted, (tmp_path / "err").read_text()
     results = [json.loads((tmp_path / name / "seed-0" / "result.json").read_text()) for name in "abc"]
     assert results[0] == results[1] == results[2]

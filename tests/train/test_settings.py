@@ -129,7 +129,10 @@ def stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) ->
     ("flags", "differences"),
     [
         (("--model.hidden", "16"), ["model.hidden: 8 there, 16 now"]),
-        (("--model.hidden", "16", "--optim.lr", "0.5"), ["model.hidden: 8 there, 16 now", "optim.lr: 0.01 there, 0.5 now"]),
+        (
+            ("--model.hidden", "16", "--optim.lr", "0.5"),
+            ["model.hidden: 8 there, 16 now", "optim.lr: 0.01 there, 0.5 now"],
+        ),
         (("--train.amp", "bf16"), ["train.amp: 'off' there, 'bf16' now"]),
         (("--data.batch-size", "4"), ["data.batch_size: 8 there, 4 now"]),
         (("--train.epochs", "4"), ["train.epochs: 8 there, 4 now"]),

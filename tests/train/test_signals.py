@@ -1,7 +1,7 @@
 """Runs that are interrupted stop cleanly, and go on.
 
-Also elsewhere: whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been, workers that ignore
-signals in tests/data/test_loaders.py::test_interrupt_is_left_to_the_main_process.
+Also elsewhere: whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been, workers that
+ignore signals in tests/data/test_loaders.py::test_interrupt_is_left_to_the_main_process.
 """
 
 from __future__ import annotations
@@ -62,7 +62,13 @@ def interrupted(monkeypatch: Patch, out: Path, place: str, number: int, *flags: 
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [*(("TERM", place) for place in PLACES), ("INT", "step"), ("INT", "validation"), ("USR1", "step"), ("USR1", "saving")],
+    [
+        *(("TERM", place) for place in PLACES),
+        ("INT", "step"),
+        ("INT", "validation"),
+        ("USR1", "step"),
+        ("USR1", "saving"),
+    ],
 )
 def test_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
     """A signal in a step, in validation or while saving: saved at the next boundary, exit 143; resumed bit by bit."""
@@ -108,7 +114,7 @@ def test_signals_at_random_moments(whole: Path, monkeypatch: Patch, tmp_path: Pa
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "err"))
     for _ in range(60):
         run = tmp_path / f"run-{ended}"
-        pid = in_child(lambda run=run: main(["train", "digits", *FLAGS, "--out", str(run), "--resume", "auto"]))  # type: ignore[misc]
+        pid = in_child(lambda run=run: main(["train", "digits", *FLAGS, "--out", str(run), "--resume", "auto"]))
         time.sleep(moments.uniform(0.15, 0.8))  # not before the command is there
         os.kill(pid, moments.choice(list(SIGNALS.values())))
         codes.append(wait(pid))

@@ -16,7 +16,10 @@ from geco.train.engine import Trainer
 from geco.train.tasks import disagreement, loss
 
 CONFIG = Config(
-    DataConfig("t", batch_size=7), ModelConfig(hidden=16, dropout=0.0), OptimConfig(lr=0.02, warmup=0), TrainConfig(epochs=12)
+    DataConfig("t", batch_size=7),
+    ModelConfig(hidden=16, dropout=0.0),
+    OptimConfig(lr=0.02, warmup=0),
+    TrainConfig(epochs=12),
 )
 INFOS = {
     "class": Info("class", "graph", "class", 3, "accuracy"),

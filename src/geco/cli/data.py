@@ -41,7 +41,9 @@ def list_datasets(data_dir: Folder = None, cache_dir: Folder = None) -> None:
     """
     use_cache(cache_dir)
     rows = [HEADING, *(_row(spec, data_dir) for spec in DATASETS.values())]
-    rows += [[spec.name, *_task(spec), "", "", "", "", _here(spec.name, "embedded"), "", ""] for spec in EMBEDDED.values()]
+    rows += [
+        [spec.name, *_task(spec), "", "", "", "", _here(spec.name, "embedded"), "", ""] for spec in EMBEDDED.values()
+    ]
     rows += [
         [name, f"{info['level']} {info['target']}", str(info["metric"]), "", "", "", "", "imported", "", ""]
         for name, info in imported().items()

@@ -70,7 +70,9 @@ def _compared(name: str, value: float, published: float | None) -> list[str]:
 
 
 def _equal(value: float, published: float) -> bool:
-    """Tell whether a value, rounded or cut off (some tables are) at as many places as the published one has, equals it."""
+    """Tell whether a value, rounded or cut off (some tables are) at as many places as the published one has, equals
+    it.
+    """
     unit = 10.0 ** -len(str(published).partition(".")[2])
     return -unit / 2 <= value - published < unit
 
@@ -111,7 +113,9 @@ def _targets(info: Info, found: Statistics) -> Rows:
         rows = [["target", counted, "missing", *ranged]]
         for column in found.targets:
             values = (column.low, column.mean, column.high)[: len(ranged)]
-            rows.append([column.name, f"{column.count:,}", f"{column.missing:,}", *(f"{value:.4g}" for value in values)])
+            rows.append(
+                [column.name, f"{column.count:,}", f"{column.missing:,}", *(f"{value:.4g}" for value in values)]
+            )
     if found.missing:
         rows.append(["without any", f"{found.missing:,}", *[""] * (len(rows[0]) - 2)])
     return rows

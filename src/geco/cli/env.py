@@ -24,7 +24,8 @@ def env() -> None:
 
     free, context = available(), GlobalContext(1, 1)
     found = {
-        "geco": __version__, **environment(), "memory": "unknown" if free is None else f"{free / 2**30:.1f} GiB available",
+        "geco": __version__, **environment(),
+        "memory": "unknown" if free is None else f"{free / 2**30:.1f} GiB available",
         "cache": str(cache_folder()),
         "plan(1000)": str(context.plan([1000])), "plan(1000000)": str(context.plan([1_000_000])),
     }  # fmt: skip

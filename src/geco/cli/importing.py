@@ -41,7 +41,9 @@ def import_files(
         raise UsageError("give the data set a name: --name NAME; or only look at the files: --dry-run")
     dataset, schema = read_own(path, options)
     print(schema.summary())
-    print(f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}")
+    print(
+        f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}"
+    )
     if name is None or dry_run:
         say("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")
         return

@@ -83,7 +83,11 @@ def _show(name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees
     width = min(100, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80
     print(name)
     for label, text in about:
-        print(textwrap.fill(text, width, initial_indent=f"  {label:14}", subsequent_indent=" " * 16, break_on_hyphens=False))
+        print(
+            textwrap.fill(
+                text, width, initial_indent=f"  {label:14}", subsequent_indent=" " * 16, break_on_hyphens=False
+            )
+        )
     for heading, rows in sections:
         print(f"\n{heading}")
         print_table(rows[: SHOWN + 1])

@@ -1,4 +1,5 @@
-"""``geco COMMAND ...``: finds the command, reads its flags, runs it, and turns what went wrong into one line and an exit code.
+"""``geco COMMAND ...``: finds the command, reads its flags, runs it, and turns what went wrong into one line and an
+exit code.
 
 Only the module of the command that was asked for is imported, so help and usage errors never wait for torch.
 """

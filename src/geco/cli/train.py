@@ -38,11 +38,15 @@ def train(options: TrainOptions) -> None:
     results = {}
     with _signals() as stopped:
         for seed in options.seeds:
-            results[seed] = _one(options.resolved(seed), dataset, out / f"seed-{seed}", options.resume == "auto", stopped)
+            results[seed] = _one(
+                options.resolved(seed), dataset, out / f"seed-{seed}", options.resume == "auto", stopped
+            )
     _report(results, out, config)
 
 
-def _one(config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]) -> dict[str, Any]:
+def _one(
+    config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]
+) -> dict[str, Any]:
     from geco.data.user.stored import stored_schema
     from geco.train.engine import Trainer
 
@@ -72,7 +76,11 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
         rows.append([str(seed), f"{r['valid']:.4f}", f"{r['test']:.4f}", str(r["epoch"]), f"{r['parameters']:,}"])
     print_table(rows)
     tests = [r["test"] for r in results.values()]
-    spread = f" ± {statistics.stdev(tests):.4f} (sample standard deviation) over {len(tests)} seeds" if len(tests) > 1 else ""
+    spread = (
+        f" ± {statistics.stdev(tests):.4f} (sample standard deviation) over {len(tests)} seeds"
+        if len(tests) > 1
+        else ""
+    )
     print(f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread}")
     print(f"kept in {out}")
 

@@ -43,7 +43,10 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     device = device_of(loaded.config)
     batches = serve(prepared(loaded.config, data_dir, offline), loaded.config, device)
     outputs = batches.outputs(loaded.network.to(device), ("valid", "test"))
-    rows = [["part", loaded.info.metric], *([part, f"{score(found, loaded.info):.4f}"] for part, found in outputs.items())]
+    rows = [
+        ["part", loaded.info.metric],
+        *([part, f"{score(found, loaded.info):.4f}"] for part, found in outputs.items()),
+    ]
     print_table(rows)
 
 

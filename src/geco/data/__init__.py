@@ -32,4 +32,14 @@ else:
         raise AttributeError(f"module 'geco.data' has no attribute {name!r}")
 
 
-__all__ = ["Cache", "GraphDataset", "GraphLoader", "Info", "Split", "StructureOrder", "encode", "load", "structure_order"]
+__all__ = [
+    "Cache",
+    "GraphDataset",
+    "GraphLoader",
+    "Info",
+    "Split",
+    "StructureOrder",
+    "encode",
+    "load",
+    "structure_order",
+]

@@ -1,7 +1,8 @@
 """Prepared data on disk: built once, whole or not at all, checked at every start, rebuilt when damaged.
 
-An entry is a folder ``<label>-<key>`` (see `geco.store`). The key hashes the recipe and the format's version, so another
-recipe is another entry. A lock lets one process build while the others wait; the system drops the lock of one that dies.
+An entry is a folder ``<label>-<key>`` (see `geco.store`). The key hashes the recipe and the format's version, so
+another recipe is another entry. A lock lets one process build while the others wait; the system drops the lock of one
+that dies.
 """
 
 from __future__ import annotations
@@ -104,5 +105,6 @@ class Cache:
                 pass
         except OSError as error:
             raise ResourceError(
-                f"cannot write to the cache {self.folder} ({error.strerror}); set GECO_CACHE or --cache-dir to another folder"
+                f"cannot write to the cache {self.folder} ({error.strerror}); set GECO_CACHE or --cache-dir to another "
+                "folder"
             ) from error

@@ -1,4 +1,6 @@
-"""Functions as graphs, the task of ogbg-code2: edges of syntax trees and of their tokens, names as words of a vocabulary."""
+"""Functions as graphs, the task of ogbg-code2: edges of syntax trees and of their tokens, names as words of a
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ UNKNOWN, END = "__UNK__", "__EOS__"
 def tree_edges(
     nodes: np.ndarray, owner: np.ndarray, tree: np.ndarray, tokens: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all edges of syntax trees: those of the tree, the same backwards, from each token to the next, and backwards.
+    """Return all edges of syntax trees: those of the tree, the same backwards, from each token to the next, and
+    backwards.
 
     Args:
         nodes: number of nodes of each graph, ``(B,)``.
@@ -24,8 +27,8 @@ def tree_edges(
         tokens: nodes with an attribute in the order of the text, counted through all graphs.
 
     Returns:
-        ``edge_index (2, M)``, graph after graph; ``edge_attr (M, 2)``: 0 tree or 1 token, 0 forwards or 1 backwards; and the
-        number of edges of each graph ``(B,)``.
+        ``edge_index (2, M)``, graph after graph; ``edge_attr (M, 2)``: 0 tree or 1 token, 0 forwards or 1 backwards;
+        and the number of edges of each graph ``(B,)``.
 
     Example:
         >>> tree = np.array([[0, 1], [0, 2]])
@@ -45,7 +48,8 @@ def tree_edges(
 
 
 def vocabulary(names: Iterable[Sequence[str]], size: int) -> tuple[str, ...]:
-    """Return the most frequent words, the first met first where they are equally frequent, and then `UNKNOWN` and `END`.
+    """Return the most frequent words, the first met first where they are equally frequent, and then `UNKNOWN` and
+    `END`.
 
     Args:
         names: words of each name of the training part.
@@ -68,8 +72,8 @@ def encode(names: Sequence[Sequence[str]], words: Sequence[str], places: int) ->
         places: length of a target.
 
     Returns:
-        The targets ``(B, places)``, cut off or filled up with `END`; and the whole names ``(B, longest)`` to score against,
-        where words outside the vocabulary have numbers of their own after those of ``words``, and -1 fills up.
+        The targets ``(B, places)``, cut off or filled up with `END`; and the whole names ``(B, longest)`` to score
+        against, where words outside the vocabulary have numbers of their own after those of ``words``, and -1 fills up.
 
     Example:
         >>> y, whole = encode([["name", "tag"], ["name"]], ("name", "__UNK__", "__EOS__"), 2)

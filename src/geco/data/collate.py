@@ -29,7 +29,9 @@ def collect(info: Info, graphs: Iterable[Data | Mapping[str, Tensor]], splits: S
     for graph in graphs:
         items = graph.to_dict() if isinstance(graph, Data) else dict(graph)
         if "num_nodes" not in items and "x" not in items:
-            raise DataError(f"{info.name}: graph {len(counts['node'])} has neither x nor num_nodes, its size is unknown")
+            raise DataError(
+                f"{info.name}: graph {len(counts['node'])} has neither x nor num_nodes, its size is unknown"
+            )
         counts["node"].append(int(items.pop("num_nodes", len(items["x"]) if "x" in items else 0)))
         counts["edge"].append(items["edge_index"].shape[1])
         counts["link"].append(items["edge_label_index"].shape[1] if "edge_label_index" in items else 0)
@@ -52,7 +54,9 @@ def with_splits(dataset: GraphDataset, splits: Sequence[Split]) -> GraphDataset:
 
 
 def check(dataset: GraphDataset) -> GraphDataset:
-    """Return the data set if it is sound: rows fit pointers, ends are nodes, labels are in range, splits do not overlap."""
+    """Return the data set if it is sound: rows fit pointers, ends are nodes, labels are in range, splits do not
+    overlap.
+    """
     info, arrays = dataset.info, dataset.arrays
     if info.level not in get_args(Level) or info.target not in get_args(Target):
         raise DataError(f"{info.name}: level {info.level!r} or target {info.target!r} is not known")
@@ -72,7 +76,9 @@ def check(dataset: GraphDataset) -> GraphDataset:
 
 
 def compact(array: Tensor) -> Tensor:
-    """Return integers in the smallest of uint8, int16, int32, int64 that holds them, float64 as float32, others as they are."""
+    """Return integers in the smallest of uint8, int16, int32, int64 that holds them, float64 as float32, others as they
+    are.
+    """
     if array.dtype == torch.float64:
         return array.float()
     if array.is_floating_point() or array.dtype in (torch.bool, torch.uint8) or array.numel() == 0:

@@ -1,8 +1,8 @@
 """Graphs of one data set in memory, as few large arrays: no object per graph, no Python loop to make a batch.
 
 Arrays are named ``level/name`` with PyG's names: ``node/x``, ``edge/edge_index``, ``edge/edge_attr``, ``graph/y``,
-``link/edge_label_index`` and so on; ``node/y`` where nodes are classified. Integers rest in the smallest type that holds them
-and come out as int64.
+``link/edge_label_index`` and so on; ``node/y`` where nodes are classified. Integers rest in the smallest type that
+holds them and come out as int64.
 
 Shapes: B graphs, N nodes and M edges of all graphs together, L labelled links.
 """
@@ -37,8 +37,8 @@ class Info:
     Args:
         name: of the data set.
         level: what is predicted: nodes, graphs or links.
-        target: one class of several, several yes-or-no labels, real values or a sequence of tokens. Missing labels and values
-            are NaN, missing classes -1; they count in no loss and no score.
+        target: one class of several, several yes-or-no labels, real values or a sequence of tokens. Missing labels and
+            values are NaN, missing classes -1; they count in no loss and no score.
         num_targets: number of classes, labels or values; of places for tokens.
         metric: name of the score.
         categories: number of categories of each column of x where x holds categories, else empty.
@@ -83,8 +83,8 @@ class GraphDataset(Dataset[Data]):
 
     Args:
         info: what is asked.
-        arrays: ``level/name`` to tensor, rows of all graphs after one another; ``ptr/node``, ``ptr/edge`` (and ``ptr/link``)
-            ``(B + 1,)`` say where each graph starts; ``split/0/train`` and so on hold the splits.
+        arrays: ``level/name`` to tensor, rows of all graphs after one another; ``ptr/node``, ``ptr/edge`` (and
+            ``ptr/link``) ``(B + 1,)`` say where each graph starts; ``split/0/train`` and so on hold the splits.
 
     Example:
         >>> from geco.data.embedded.synthetic import erdos_renyi

@@ -23,7 +23,9 @@ __all__ = ["load", "locate"]
 VERSION = 2  # of the readers; raise it when one of them reads differently
 
 
-def load(name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False) -> GraphDataset:
+def load(
+    name: str, data_dir: str | Path | None = None, cache: Cache | None = None, offline: bool = False
+) -> GraphDataset:
     """Return a data set, from the cache if it was read before.
 
     Args:

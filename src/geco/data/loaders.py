@@ -37,9 +37,11 @@ class GraphLoader:
         batch_size: graphs in a batch.
         seed: of the order.
         shuffle: a new order each epoch; without it, the order of `indices`.
-        group_by_size: put graphs of similar size together. Batches still come in random order and hold other graphs each epoch.
+        group_by_size: put graphs of similar size together. Batches still come in random order and hold other graphs
+            each epoch.
         drop_last: leave out what does not fill a batch, other graphs each epoch.
-        workers: processes that make batches ahead of time, kept from epoch to epoch; 0 makes them here. Batches are the same.
+        workers: processes that make batches ahead of time, kept from epoch to epoch; 0 makes them here. Batches are the
+            same.
 
     Example:
         >>> from geco.data.embedded.synthetic import erdos_renyi
@@ -106,15 +108,21 @@ class GraphLoader:
             for batch in loading:
                 yield batch
                 if run != self._run:  # the processes now work for the other one
-                    raise UsageError("a loader with workers was closed in an epoch or used for two at once; make a second one")
+                    raise UsageError(
+                        "a loader with workers was closed in an epoch or used for two at once; make a second one"
+                    )
         except (RuntimeError, ConnectionError, EOFError) as error:
             if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
                 raise
-            why = f"a process that makes batches died, often of too little memory; use fewer than {self.workers} workers"
+            why = (
+                f"a process that makes batches died, often of too little memory; use fewer than {self.workers} workers"
+            )
             raise ResourceError(f"{why} ({error})") from error
 
     def close(self) -> None:
-        """End the worker processes; the next epoch starts new ones. They also end with this object and with the program."""
+        """End the worker processes; the next epoch starts new ones. They also end with this object and with the
+        program.
+        """
         if "_loader" in self.__dict__:
             self._run += 1
             self._end()
@@ -195,7 +203,9 @@ def _checked(indices: Sequence[int] | Tensor, dataset: GraphDataset) -> Tensor:
     if found.dtype == torch.bool or (found.is_floating_point() and found.numel()):
         raise UsageError(f"indices must be graph numbers, got {found.dtype}; a mask's are mask.nonzero().view(-1)")
     if found.numel() and (int(found.min()) < 0 or int(found.max()) >= len(dataset)):
-        raise UsageError(f"{dataset.info.name} has graphs 0 to {len(dataset) - 1}, indices are {found.min()} to {found.max()}")
+        raise UsageError(
+            f"{dataset.info.name} has graphs 0 to {len(dataset) - 1}, indices are {found.min()} to {found.max()}"
+        )
     return found.long().view(-1)
 
 
@@ -213,7 +223,9 @@ def _as_is(item: Any) -> Any:
 
 
 def _end_workers(loader: DataLoader[Batch]) -> None:
-    """End the processes, by force if need be: at its end Python waits for them and only asks by a signal that they ignore."""
+    """End the processes, by force if need be: at its end Python waits for them and only asks by a signal that they
+    ignore.
+    """
     if (iterator := loader._iterator) is not None:
         iterator._shutdown_workers()  # type: ignore[attr-defined]
         for worker in iterator._workers:  # type: ignore[attr-defined]
@@ -223,7 +235,8 @@ def _end_workers(loader: DataLoader[Batch]) -> None:
 
 @contextmanager
 def _held_signals() -> Iterator[None]:
-    """Processes started in here never see an interrupt: what it does is up to the main one, which may have to finish and save.
+    """Processes started in here never see an interrupt: what it does is up to the main one, which may have to finish
+    and save.
 
     They end when it does. A mask is passed on to them at their start, so there is no moment at which they could be hit.
     """

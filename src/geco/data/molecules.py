@@ -1,7 +1,8 @@
-"""Molecules from SMILES: atoms are nodes, bonds are edges, with the Open Graph Benchmark's nine atom and three bond features.
+"""Molecules from SMILES: atoms are nodes, bonds are edges, with the Open Graph Benchmark's nine atom and three bond
+features.
 
-Molecules with valences that RDKit does not allow (metal complexes mostly) are kept: all of its sanitisation runs but the
-check of valences. Needs RDKit and OGB: ``pip install "geco-graph[mol]"``.
+Molecules with valences that RDKit does not allow (metal complexes mostly) are kept: all of its sanitisation runs but
+the check of valences. Needs RDKit and OGB: ``pip install "geco-graph[mol]"``.
 
 Shapes: N atoms, B bonds, M = 2B directed edges, both directions of a bond next to each other.
 """
@@ -34,7 +35,8 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-# Categories of each column: element, chirality, degree, charge, hydrogens, radical electrons, hybridisation, aromatic, in ring.
+# Categories of each column: element, chirality, degree, charge, hydrogens, radical electrons, hybridisation, aromatic,
+# in ring.
 ATOM_CATEGORIES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
 BOND_CATEGORIES = (5, 6, 2)  # type, stereo, conjugated
 
@@ -123,7 +125,8 @@ def blocks_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Ite
         yield block
     if odd:
         logger.warning(
-            f"{odd} of {len(smiles):,} molecules have valences that RDKit does not allow; they are kept as they are written"
+            f"{odd} of {len(smiles):,} molecules have valences that RDKit does not allow; they are kept as they are "
+            "written"
         )
 
 
@@ -146,7 +149,8 @@ def scaffold(smiles: str) -> str:
 @cache
 def _rdkit() -> ModuleType:
     """Import what molecules need, or name the extra that brings it."""
-    sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for a newer version otherwise
+    # Ogb asks the network for a newer version otherwise.
+    sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]
     try:
         import ogb.utils.features  # noqa: F401
         import rdkit.Chem
@@ -203,7 +207,9 @@ def _block(start: int, smiles: list[str]) -> Block:
     nodes = np.array([len(graph["x"]) for graph in graphs])
     return Block(
         x=np.concatenate([graph["x"] for graph in graphs]).astype(np.uint8),
-        edge_index=np.concatenate([graph["edge_index"] for graph in graphs], 1).astype(np.min_scalar_type(-int(nodes.max()))),
+        edge_index=np.concatenate([graph["edge_index"] for graph in graphs], 1).astype(
+            np.min_scalar_type(-int(nodes.max()))
+        ),
         edge_attr=np.concatenate([graph["edge_attr"] for graph in graphs]).astype(np.uint8),
         nodes=nodes,
         edges=np.array([len(graph["edge_attr"]) for graph in graphs]),

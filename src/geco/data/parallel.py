@@ -30,8 +30,8 @@ def processors() -> int:
 def in_order(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: int) -> Iterator[T]:
     """Yield ``work(*task)`` of each task, in their order, from several processes.
 
-    Each process uses one BLAS thread, so that results do not depend on the number of processes. Only a few results wait at
-    a time. When this process dies, however it does, so do the workers.
+    Each process uses one BLAS thread, so that results do not depend on the number of processes. Only a few results wait
+    at a time. When this process dies, however it does, so do the workers.
 
     Args:
         work: a function of a module, that does not use torch.
@@ -61,13 +61,17 @@ def in_order(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: 
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
-        raise ResourceError("a worker process was killed, most likely for want of memory; ask for fewer workers") from error
+        raise ResourceError(
+            "a worker process was killed, most likely for want of memory; ask for fewer workers"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _begin() -> None:
-    """Set up a worker: one thread, the terminal's interrupt is the parent's to handle, and the parent's end is its own."""
+    """Set up a worker: one thread, the terminal's interrupt is the parent's to handle, and the parent's end is its
+    own.
+    """
     threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()

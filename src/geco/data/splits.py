@@ -1,4 +1,6 @@
-"""Splits made from a seed: random, by class, and by molecular scaffold. Pure functions: equal arguments, equal split."""
+"""Splits made from a seed: random, by class, and by molecular scaffold. Pure functions: equal arguments, equal
+split.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,13 @@ def random_split(n: int, fractions: Fractions = EIGHTY, seed: int = 0) -> Split:
     return _split(order[:train], order[train : train + valid], order[train + valid :])
 
 
-def stratified_split(labels: Sequence[float] | np.ndarray | Tensor, fractions: Fractions = EIGHTY, seed: int = 0) -> Split:
+def stratified_split(
+    labels: Sequence[float] | np.ndarray | Tensor, fractions: Fractions = EIGHTY, seed: int = 0
+) -> Split:
     """Split so that each class has its fraction in each part to within two members, and a member in training.
 
-    A class too small for all three parts is in training first: one of a single member is nowhere else. What has no label,
-    -1 or NaN, is in no part.
+    A class too small for all three parts is in training first: one of a single member is nowhere else. What has no
+    label, -1 or NaN, is in no part.
 
     Args:
         labels: class of each, ``(n,)``.
@@ -70,9 +74,9 @@ def stratified_split(labels: Sequence[float] | np.ndarray | Tensor, fractions: F
 def scaffold_split(scaffolds: Sequence[str], fractions: Fractions = EIGHTY, seed: int = 0) -> Split:
     """Split molecules so that those of one scaffold stay together, as MoleculeNet and OGB do.
 
-    Groups are dealt out from the largest to the smallest: to training while they fit, then to validation, then to test. So
-    the test molecules have rare scaffolds, which makes it harder than a random split. Molecules without a ring share the
-    scaffold "". The largest group goes to training even if it is larger than training should be.
+    Groups are dealt out from the largest to the smallest: to training while they fit, then to validation, then to test.
+    So the test molecules have rare scaffolds, which makes it harder than a random split. Molecules without a ring share
+    the scaffold "". The largest group goes to training even if it is larger than training should be.
 
     Args:
         scaffolds: of each molecule, see `geco.data.molecules.scaffold`.
@@ -97,7 +101,9 @@ def scaffold_split(scaffolds: Sequence[str], fractions: Fractions = EIGHTY, seed
 def _shares(n: int, fractions: Fractions) -> tuple[int, int, int]:
     """Return whole numbers near ``n * fractions`` that sum to n, rounding up where most is lost (training first)."""
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1, abs_tol=1e-6):
-        raise UsageError(f"fractions must be three numbers from 0 to 1 that sum to 1, got {tuple(fractions)}; say 0.8 0.1 0.1")
+        raise UsageError(
+            f"fractions must be three numbers from 0 to 1 that sum to 1, got {tuple(fractions)}; say 0.8 0.1 0.1"
+        )
     exact = [n * fraction for fraction in fractions]
     whole = [math.floor(share + 1e-6) for share in exact]
     for part in sorted(range(3), key=lambda p: whole[p] - exact[p])[: n - sum(whole)]:

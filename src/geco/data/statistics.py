@@ -1,7 +1,7 @@
 """What a data set holds, counted: sizes, edges, degrees, components, targets and splits.
 
-Everything is counted over blocks of whole graphs, so memory stays small beside the data set: about 20 bytes for each edge
-of the largest block, which is one graph or `BLOCK` edges, whichever is more.
+Everything is counted over blocks of whole graphs, so memory stays small beside the data set: about 20 bytes for each
+edge of the largest block, which is one graph or `BLOCK` edges, whichever is more.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def statistics(dataset: GraphDataset) -> Statistics:
         >>> import torch
         >>> from geco.data.collate import collect
         >>> from geco.data.dataset import Info
-        >>> path = {"edge_index": torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), "num_nodes": 4, "y": torch.tensor([0, 1, 1, 0])}
+        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> path = {"edge_index": edges, "num_nodes": 4, "y": torch.tensor([0, 1, 1, 0])}
         >>> found = statistics(collect(Info("path", "node", "class", 2, "accuracy"), [path]))
         >>> found.undirected, found.isolated, found.components, found.degrees.tolist()
         (2, 1, 2, [1, 2, 1])
@@ -162,7 +163,9 @@ def _keys(nodes: int, ends: Numbers) -> Numbers:
     keys = np.empty(ends.shape[1], np.int64)
     for start in range(0, len(keys), BLOCK):
         source, sink = ends[:, start : start + BLOCK].astype(np.int64)
-        keys[start : start + BLOCK] = (np.minimum(source, sink) * nodes + np.maximum(source, sink)) * 2 + (source > sink)
+        keys[start : start + BLOCK] = (np.minimum(source, sink) * nodes + np.maximum(source, sink)) * 2 + (
+            source > sink
+        )
     keys.sort()
     return keys
 

@@ -39,7 +39,8 @@ def count_targets(dataset: GraphDataset) -> tuple[tuple[TargetCount, ...], int]:
 
     Example:
         >>> from geco.data.collate import collect
-        >>> graph = {"edge_index": torch.empty(2, 0, dtype=torch.int64), "num_nodes": 1, "y": torch.tensor([[1, torch.nan]])}
+        >>> y = torch.tensor([[1, torch.nan]])
+        >>> graph = {"edge_index": torch.empty(2, 0, dtype=torch.int64), "num_nodes": 1, "y": y}
         >>> columns, missing = count_targets(collect(Info("one", "graph", "labels", 2, "ap"), [graph]))
         >>> [(column.count, column.missing) for column in columns], missing
         ([(1, 0), (0, 1)], 0)
@@ -61,7 +62,9 @@ def count_targets(dataset: GraphDataset) -> tuple[tuple[TargetCount, ...], int]:
 
 
 def _known(y: Tensor, info: Info) -> Tensor:
-    """Mark what is not missing: missing numbers are NaN, missing classes negative, missing tokens the last one, the end."""
+    """Mark what is not missing: missing numbers are NaN, missing classes negative, missing tokens the last one, the
+    end.
+    """
     if y.is_floating_point():
         return ~y.isnan()
     if info.target == "tokens" and info.names:
@@ -78,7 +81,9 @@ def _column(info: Info, index: int, y: Tensor, known: Tensor) -> TargetCount:
     if len(found) == 0:
         return TargetCount(_name(info, index), 0, missing)
     found = found.double()
-    return TargetCount(_name(info, index), len(found), missing, float(found.min()), float(found.mean()), float(found.max()))
+    return TargetCount(
+        _name(info, index), len(found), missing, float(found.min()), float(found.mean()), float(found.max())
+    )
 
 
 def _name(info: Info, index: int) -> str:

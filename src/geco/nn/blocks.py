@@ -26,10 +26,10 @@ AdjacencyName = Literal["sym", "row", "none", "attention"]
 class LocalPropagation(nn.Module):
     r"""Local propagation block, :math:`[X, \hat A X]`.
 
-    :math:`\hat A` is :math:`D^{-1/2} A D^{-1/2}` (``sym``), :math:`D^{-1} A` (``row``) or A (``none``): no parameters, no self
-    loops. The paper also names a local attention as in GAT; ``attention`` is
-    :math:`\hat A_{ij} = w_{ij}\,\mathrm{softmax}_j(\mathrm{LeakyReLU}(a \cdot x_i + b \cdot x_j))` over the edges into i, with
-    no other parameters than a and b, in keeping with a block that has none.
+    :math:`\hat A` is :math:`D^{-1/2} A D^{-1/2}` (``sym``), :math:`D^{-1} A` (``row``) or A (``none``): no parameters,
+    no self loops. The paper also names a local attention as in GAT; ``attention`` is :math:`\hat A_{ij} =
+    w_{ij}\,\mathrm{softmax}_j(\mathrm{LeakyReLU}(a \cdot x_i + b \cdot x_j))` over the edges into i, with no other
+    parameters than a and b, in keeping with a block that has none.
 
     Args:
         adjacency: how it is normalised: ``sym``, ``row``, ``none`` or ``attention``.
@@ -105,7 +105,11 @@ class FeedForward(nn.Module):
     """
 
     def __init__(
-        self, channels: int, hidden_channels: int | None = None, dropout: float = 0.0, act: str | Callable[..., Any] = "relu"
+        self,
+        channels: int,
+        hidden_channels: int | None = None,
+        dropout: float = 0.0,
+        act: str | Callable[..., Any] = "relu",
     ) -> None:
         super().__init__()
         self.lin1 = nn.Linear(channels, hidden_channels or channels)

@@ -33,21 +33,21 @@ __all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
 
 class GlobalContext(nn.Module):
     r"""Global context block, Algorithm 1: :math:`P_1, \dots, P_K, V = H W^\top + b`, then K times
-    :math:`V \leftarrow P_i \odot (F_i \circledast V)`, with :math:`\circledast` the circular convolution over each graph's own
-    nodes.
+    :math:`V \leftarrow P_i \odot (F_i \circledast V)`, with :math:`\circledast` the circular convolution over each
+    graph's own nodes.
 
     The paper does not say how the block starts. Here gates and value start at one and each filter's sum at one (bias 1
     on the inner gates and the value, 0 on the last gate): the block first passes the last gate's local signal and
-    learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start plainly,
-    as any `torch.nn.Linear` does.
+    learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start
+    plainly, as any `torch.nn.Linear` does.
 
     Args:
         in_channels: C.
         channels: D.
         order: K >= 1.
-        filter: ``windows`` (`WindowedFilter`: mean, waves and windows over distances), ``waves`` (`ImplicitFilter`: mean and
-            waves), ``mean`` (`MeanFilter`), ``paper`` (`PaperFilter`, the paper as it is written, plain start included), or
-            ``none``: the block is a linear map of H, and no node reaches another.
+        filter: ``windows`` (`WindowedFilter`: mean, waves and windows over distances), ``waves`` (`ImplicitFilter`:
+            mean and waves), ``mean`` (`MeanFilter`), ``paper`` (`PaperFilter`, the paper as it is written, plain start
+            included), or ``none``: the block is a linear map of H, and no node reaches another.
         algorithm: ``auto``, the fast form on a CPU (see `plan`), or ``plain``, which is twice differentiable.
         memory: what is held for backward: inputs only (``lean``), the gates too (``keep``), or as their size allows.
         out_proj: a linear map of the result, which Algorithm 1 does not have.
@@ -160,11 +160,12 @@ class GlobalContext(nn.Module):
 
 
 class GECOConv(nn.Module):
-    r"""The GECO operator, :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))`: a drop-in for a graph transformer's attention.
+    r"""The GECO operator, :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))`: a drop-in for a graph transformer's
+    attention.
 
     Each node is reached by its neighbours through :math:`\hat A` and by all nodes of its graph through K gated circular
-    convolutions, in O(N log N + M). A graph's output in evaluation mode does not depend on its batch mates or its place in
-    the batch.
+    convolutions, in O(N log N + M). A graph's output in evaluation mode does not depend on its batch mates or its place
+    in the batch.
 
     Args:
         channels: D, or -1 to read it off the first input (then run one forward pass before making the optimiser).
@@ -208,7 +209,8 @@ class GECOConv(nn.Module):
             raise ValueError(f"channels must be at least 1, or -1 to read it off the first input; got {channels}")
         self.channels, self.order, self.adjacency = channels, order, adjacency
         self._context_options: dict[str, Any] = {
-            "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj, "filter_kwargs": filter_kwargs
+            "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj,
+            "filter_kwargs": filter_kwargs,
         }  # fmt: skip
         self._build(max(channels, 1))  # also with -1, so that wrong options are refused here
         if channels == -1:
@@ -236,15 +238,20 @@ class GECOConv(nn.Module):
     ) -> Tensor:
         """Apply the operator.
 
-        ``permutation`` is the node at each place of the ring (default: as they come). A ``graph`` from `prepare`, which a
-        stack of layers shares, stands for all arguments but x.
+        ``permutation`` is the node at each place of the ring (default: as they come). A ``graph`` from `prepare`, which
+        a stack of layers shares, stands for all arguments but x.
         """
         if self.channels == -1:
             self._build_for(x)
-        g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph.fitting(x, self.channels)
+        g = (
+            self.prepare(x, edge_index, batch, edge_weight, permutation)
+            if graph is None
+            else graph.fitting(x, self.channels)
+        )
         if self.training and x.shape[0] == 1:
             raise ValueError(
-                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph with others"
+                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
+                "with others"
             )
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
         return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
@@ -283,7 +290,9 @@ class GECOConv(nn.Module):
         *,
         graph: Graph | None = None,
     ) -> SurrogateAttention:
-        """Return the layer's surrogate attention on one graph, in factors; in evaluation mode, as everything that explains."""
+        """Return the layer's surrogate attention on one graph, in factors; in evaluation mode, as everything that
+        explains.
+        """
         if self.context.filter is None:
             raise ValueError("filter='none' has no global block and so no surrogate attention; use another filter")
         g = self.prepare(x, edge_index, None, edge_weight, permutation) if graph is None else graph
@@ -297,7 +306,8 @@ class GECOConv(nn.Module):
 
 
 class GECOLayer(nn.Module):
-    r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{GECO}(X) + X)`, then :math:`\mathrm{LN}(\mathrm{FFN}(H) + H)`.
+    r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{GECO}(X) + X)`, then :math:`\mathrm{LN}(\mathrm{FFN}(H)
+    + H)`.
 
     Args:
         channels: D.

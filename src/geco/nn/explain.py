@@ -1,7 +1,8 @@
 r"""What a node attends to: rows and columns of the surrogate attention matrix, without the matrix.
 
-The block is linear in its value, :math:`Y = A V` with :math:`A = D_{P_K} S_{F_K} \cdots D_{P_1} S_{F_1}` for each channel. A
-column is A applied to one node, a row is its transpose applied to one node: K convolutions, O(N log N), for any order K.
+The block is linear in its value, :math:`Y = A V` with :math:`A = D_{P_K} S_{F_K} \cdots D_{P_1} S_{F_1}` for each
+channel. A column is A applied to one node, a row is its transpose applied to one node: K convolutions, O(N log N), for
+any order K.
 
 Shapes: N nodes of one graph, D channels, K order.
 """
@@ -25,7 +26,8 @@ class SurrogateAttention:
     Args:
         gates: :math:`P_1, \dots, P_K`, ``(K, D, N)``.
         filters: :math:`F_1, \dots, F_K`, ``(K, D, N)``.
-        permutation: node at each place of the ring, ``(N,)``; None for nodes as they come. Arguments and results name nodes.
+        permutation: node at each place of the ring, ``(N,)``; None for nodes as they come. Arguments and results name
+            nodes.
 
     Example:
         >>> attention = SurrogateAttention(torch.ones(2, 1, 4), torch.full((2, 1, 4), 0.25))
@@ -63,7 +65,9 @@ class SurrogateAttention:
 
     def _unit(self, node: int) -> Tensor:
         if not 0 <= node < self.num_nodes:
-            raise ValueError(f"node {node} is not one of the graph's {self.num_nodes} nodes (0 to {self.num_nodes - 1})")
+            raise ValueError(
+                f"node {node} is not one of the graph's {self.num_nodes} nodes (0 to {self.num_nodes - 1})"
+            )
         unit = torch.zeros_like(self.gates[0])
         unit[:, node if self.permutation is None else self.permutation == node] = 1.0
         return unit

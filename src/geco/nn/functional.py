@@ -1,4 +1,5 @@
-"""Operators on the ring of nodes: the length plan, the circular convolution, the sparse propagation; dropout; sparse features.
+"""Operators on the ring of nodes: the length plan, the circular convolution, the sparse propagation; dropout; sparse
+features.
 
 Each operator has an O(N^2) twin in `geco.nn.reference`.
 
@@ -34,7 +35,10 @@ __all__ = [
 # Measured by `python -m geco.studies.lengths`; fixed, not timed at run time, so that a run repeats bit for bit.
 LARGEST_DIRECT_FACTOR = 61
 
-WIDE, SPARSE = 1024, 1 / 16  # features of so many columns, and of no more than this share that is not zero, are kept sparse
+WIDE, SPARSE = (
+    1024,
+    1 / 16,
+)  # features of so many columns, and of no more than this share that is not zero, are kept sparse
 
 
 def fast_length(n: int) -> int:
@@ -86,7 +90,8 @@ def circular_conv(v: Tensor, f: Tensor) -> Tensor:
     """
     if v.dim() == 0 or f.dim() == 0 or v.shape[-1] != f.shape[-1]:
         raise ValueError(
-            f"circular_conv needs v and f of one length in the last dimension, got {tuple(v.shape)} and {tuple(f.shape)}; "
+            f"circular_conv needs v and f of one length in the last dimension, got {tuple(v.shape)} and "
+            f"{tuple(f.shape)}; "
             "evaluate the filter at the length of v"
         )
     if v.shape[-1] == 0:
@@ -134,10 +139,11 @@ def full_precision(device: torch.device) -> AbstractContextManager[object]:
 
 
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
-    r"""Zero entries with probability p and scale the others by :math:`1 / (1 - p)`, p rounded to a multiple of 2\ :sup:`-16`.
+    r"""Zero entries with probability p and scale the others by :math:`1 / (1 - p)`, p rounded to a multiple of 2\
+    :sup:`-16`.
 
-    On a CPU torch's own draws a random number for each entry, a good part of a training step. Here one serves four, and zeros
-    of a sparse x need none.
+    On a CPU torch's own draws a random number for each entry, a good part of a training step. Here one serves four, and
+    zeros of a sparse x need none.
 
     Args:
         x: any shape; dense, or sparse in CSR.
@@ -207,7 +213,8 @@ def segment_matmul(crow: Tensor, col: Tensor, value: Tensor, x: Tensor) -> Tenso
 
 
 def row_starts(row: Tensor, num_rows: int) -> Tensor:
-    """Return where each row's entries start once they are sorted by row, and where the last ends, ``(M,)`` to ``(N + 1,)``.
+    """Return where each row's entries start once they are sorted by row, and where the last ends, ``(M,)`` to ``(N +
+    1,)``.
 
     >>> row_starts(torch.tensor([2, 0, 2]), 4)
     tensor([0, 1, 1, 3, 3])

@@ -1,7 +1,8 @@
 r"""`GECO` on the Hugging Face hub: ``pip install "geco-graph[hub]"``, then ``from geco.nn.hub import GECO``.
 
-The files are those of `geco.nn.GECO`, ``config.json`` and ``model.safetensors``: either class reads what the other wrote. Only
-these two are ever fetched, and nothing in them is run (the mixin that the hub has for PyTorch would fall back to a pickle).
+The files are those of `geco.nn.GECO`, ``config.json`` and ``model.safetensors``: either class reads what the other
+wrote. Only these two are ever fetched, and nothing in them is run (the mixin that the hub has for PyTorch would fall
+back to a pickle).
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class GECO(
 ):
     """`geco.nn.GECO` that is shared by ``model.push_to_hub("owner/name")`` and ``GECO.from_pretrained("owner/name")``.
 
-    Arguments and shapes are those of `geco.nn.GECO`; `from_pretrained` also takes a folder, and of the hub a ``revision``, a
-    ``token`` and a ``cache_dir``.
+    Arguments and shapes are those of `geco.nn.GECO`; `from_pretrained` also takes a folder, and of the hub a
+    ``revision``, a ``token`` and a ``cache_dir``.
 
     Example:
         >>> import tempfile
@@ -54,7 +55,9 @@ class GECO(
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, **options: Any) -> GECO:  # type: ignore[override]
-        """Read a folder, or fetch ``owner/name`` from the hub; options are those of `huggingface_hub.snapshot_download`."""
+        """Read a folder, or fetch ``owner/name`` from the hub; options are those of
+        `huggingface_hub.snapshot_download`.
+        """
         if not Path(folder).is_dir():
             folder = snapshot_download(str(folder), allow_patterns=FILES, **options)
         return load_pretrained(cls, Path(folder)).eval()

@@ -33,22 +33,23 @@ class GECO(OrderedStack):
     r"""Node embeddings (or scores) with global context, for one graph of any size or a batch of graphs.
 
     Node order, Section 3.5 of the paper: ``natural`` takes nodes as they come, ``static`` shuffles each graph once,
-    ``dynamic`` anew for every epoch (`set_epoch`) and layer. ``structure`` is ours: an order made from the graph and its node
-    categories, see `structure_order`, so that outputs do not depend on how nodes are numbered. The others are pure functions
-    of (seed, epoch, layer, graph). In evaluation mode ``dynamic`` averages the output over ``eval_orders`` orders that
-    training never uses; `orders` returns them singly. Natural order can carry information (a file sorted by class, say):
-    report which one was used.
+    ``dynamic`` anew for every epoch (`set_epoch`) and layer. ``structure`` is ours: an order made from the graph and
+    its node categories, see `structure_order`, so that outputs do not depend on how nodes are numbered. The others are
+    pure functions of (seed, epoch, layer, graph). In evaluation mode ``dynamic`` averages the output over
+    ``eval_orders`` orders that training never uses; `orders` returns them singly. Natural order can carry information
+    (a file sorted by class, say): report which one was used.
 
     Args:
         in_channels: width of the input, or -1 to read it off the first one.
         hidden_channels: D.
         num_layers: L.
-        out_channels: width of the output; None returns the last layer's embeddings (under ``jk="cat"`` those of all layers).
+        out_channels: width of the output; None returns the last layer's embeddings (under ``jk="cat"`` those of all
+            layers).
         dropout: on the embedded input, after each operator and in each FFN.
         act: activation of the FFNs.
         norm: after each skip, as in `GECOLayer`.
-        jk: how the layers' embeddings are put together, as in PyG's `JumpingKnowledge`: ``last`` (or None), ``cat``, ``max``
-            or ``lstm``.
+        jk: how the layers' embeddings are put together, as in PyG's `JumpingKnowledge`: ``last`` (or None), ``cat``,
+            ``max`` or ``lstm``.
         order: K, convolutions per layer.
         adjacency: :math:`\hat A`, as in `LocalPropagation`.
         filter: of the convolutions, as in `GlobalContext`.
@@ -96,8 +97,8 @@ class GECO(OrderedStack):
         layer: dict[str, Any] = {**named, **options}
         self.config: dict[str, Any] = {
             "in_channels": in_channels, "hidden_channels": hidden_channels, "num_layers": num_layers,
-            "out_channels": out_channels, "jk": jk, "permutation": permutation, "seed": seed, "eval_orders": eval_orders,
-            **layer,
+            "out_channels": out_channels, "jk": jk, "permutation": permutation, "seed": seed,
+            "eval_orders": eval_orders, **layer,
         }  # fmt: skip
         self.dropout = dropout
         self.encoder = Linear(in_channels, hidden_channels)
@@ -123,8 +124,9 @@ class GECO(OrderedStack):
     ) -> Tensor:
         """Return a row per node.
 
-        ``graph_id`` numbers the graphs of a data set, so that each has orders of its own. ``place`` is where each node stands
-        in its graph under ``structure``, from `geco.data.StructureOrder`; without it, it is worked out from the edges alone.
+        ``graph_id`` numbers the graphs of a data set, so that each has orders of its own. ``place`` is where each node
+        stands in its graph under ``structure``, from `geco.data.StructureOrder`; without it, it is worked out from the
+        edges alone.
         """
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
@@ -158,7 +160,8 @@ class GECO(OrderedStack):
     ) -> SurrogateAttention:
         """Return a layer's surrogate attention on one graph; ``.top(i)`` names the nodes that act most on node i.
 
-        Under ``dynamic`` this is the first of the orders that evaluation averages over. Puts the model into evaluation mode.
+        Under ``dynamic`` this is the first of the orders that evaluation averages over. Puts the model into evaluation
+        mode.
         """
         self.eval()
         g = self._graph(x, edge_index, None, edge_weight, place)
@@ -172,7 +175,12 @@ class GECO(OrderedStack):
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _graph(
-        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None, place: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        edge_weight: Tensor | None,
+        place: Tensor | None = None,
     ) -> Graph:
         """Check the input and prepare its graphs, once for all layers."""
         first, width = self.layers[0], self.encoder.in_channels

@@ -23,7 +23,9 @@ def save_pretrained(model: nn.Module, config: dict[str, Any], folder: Path) -> N
     try:
         text = json.dumps({"model": type(model).__name__, "format": FORMAT, "config": config}, indent=2)
     except TypeError as error:
-        raise ValueError(f"this model's options cannot be written as JSON ({error}); name act and norms by strings") from error
+        raise ValueError(
+            f"this model's options cannot be written as JSON ({error}); name act and norms by strings"
+        ) from error
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "model.safetensors", save(weights))

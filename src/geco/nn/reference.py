@@ -42,7 +42,11 @@ def circular_conv(v: Tensor, f: Tensor) -> Tensor:
 
 
 def normalised_adjacency(
-    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, norm: str = "sym", dtype: torch.dtype = torch.float64
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None = None,
+    norm: str = "sym",
+    dtype: torch.dtype = torch.float64,
 ) -> Tensor:
     r"""Return :math:`\hat A` as a dense ``(N, N)`` matrix, row = target; degree 0 gives 0."""
     weight = torch.ones(edge_index.shape[1]) if edge_weight is None else edge_weight
@@ -59,7 +63,9 @@ def normalised_adjacency(
 
 
 def diffused(x: Tensor, edge_index: Tensor, steps: int) -> Tensor:
-    r"""Return :math:`\frac{1}{S + 1} \sum_s \tilde A^s X` of `geco.nn.network.diffusion` by powers of the matrix, O(N^3)."""
+    r"""Return :math:`\frac{1}{S + 1} \sum_s \tilde A^s X` of `geco.nn.network.diffusion` by powers of the matrix,
+    O(N^3).
+    """
     loops = torch.arange(len(x)).expand(2, -1)  # exactly one at every node
     edges = torch.cat([edge_index[:, edge_index[0] != edge_index[1]], loops], 1)
     matrix = normalised_adjacency(edges, len(x), dtype=x.dtype)
@@ -67,7 +73,8 @@ def diffused(x: Tensor, edge_index: Tensor, steps: int) -> Tensor:
 
 
 def global_context(projected: Tensor, filters: Tensor) -> Tensor:
-    r"""Return Algorithm 1 on one graph by plain FFTs of length N: K times :math:`V \leftarrow P_i \odot (F_i \circledast V)`.
+    r"""Return Algorithm 1 on one graph by plain FFTs of length N: K times :math:`V \leftarrow P_i \odot (F_i
+    \circledast V)`.
 
     Args:
         projected: gates and value side by side, ``(N, (K + 1) * D)``.
@@ -80,7 +87,8 @@ def global_context(projected: Tensor, filters: Tensor) -> Tensor:
 
 
 def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
-    r"""Return :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))` as one would first write it, from stock PyTorch operators.
+    r"""Return :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))` as one would first write it, from stock PyTorch
+    operators.
 
     Args:
         conv: the layer whose weights to use; its running statistics are neither used nor changed in training mode.
@@ -98,9 +106,11 @@ def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
 
 
 def surrogate_attention(q: Tensor, k: Tensor, psi: Tensor, phi: Tensor) -> Tensor:
-    r"""Return the surrogate attention matrix, :math:`A_{ij} = q_i \sum_n k_n \psi_{(i-n) \bmod N}\, \varphi_{(n-j) \bmod N}`.
+    r"""Return the surrogate attention matrix, :math:`A_{ij} = q_i \sum_n k_n \psi_{(i-n) \bmod N}\, \varphi_{(n-j)
+    \bmod N}`.
 
-    In the names of `GlobalContext` with K = 2: :math:`q = P_2, k = P_1, \psi = F_2, \varphi = F_1`, and the block is A V.
+    In the names of `GlobalContext` with K = 2: :math:`q = P_2, k = P_1, \psi = F_2, \varphi = F_1`, and the block is A
+    V.
 
     Args:
         q: last gate, ``(..., N)``.

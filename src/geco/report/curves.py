@@ -21,7 +21,8 @@ def curves(series: Sequence[tuple[str, Points]], label: str) -> str:
         label: what is shown, for those who cannot see it.
 
     Example:
-        >>> curves([("valid", [(1, 0.5), (2, 0.75)]), ("test", [(1, 0.5), (2, 0.625)])], "accuracy by epoch").count("<polyline")
+        >>> lines = [("valid", [(1, 0.5), (2, 0.75)]), ("test", [(1, 0.5), (2, 0.625)])]
+        >>> curves(lines, "accuracy by epoch").count("<polyline")
         2
     """
     points = [(x, y) for _, line in series for x, y in line if math.isfinite(y)]
@@ -40,7 +41,9 @@ def curves(series: Sequence[tuple[str, Points]], label: str) -> str:
         look = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}" fill="none"'
         parts.append(f'<polyline points="{drawn}" {look}/>')
         top = 20 + 20 * number
-        parts.append(f'<line x1="{WIDTH - RIGHT + 15}" x2="{WIDTH - RIGHT + 45}" y1="{top - 4}" y2="{top - 4}" {look}/>')
+        parts.append(
+            f'<line x1="{WIDTH - RIGHT + 15}" x2="{WIDTH - RIGHT + 45}" y1="{top - 4}" y2="{top - 4}" {look}/>'
+        )
         parts.append(f'<text x="{WIDTH - RIGHT + 52}" y="{top}">{escape(name)}</text>')
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return f'<svg {size} role="img" aria-label="{escape(label)}">\n' + "\n".join(parts) + "\n</svg>"
@@ -50,7 +53,9 @@ def _axes(xs: list[float], ys: list[float], place: Callable[[float, float], tupl
     parts = []
     for y in ys:
         (left, at), (right, _) = place(xs[0], y), place(xs[-1], y)
-        parts.append(f'<line x1="{left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}" stroke="currentColor" stroke-opacity="0.2"/>')
+        parts.append(
+            f'<line x1="{left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}" stroke="currentColor" stroke-opacity="0.2"/>'
+        )
         parts.append(f'<text x="{left - 8}" y="{at + 4:.1f}" text-anchor="end">{y:.10g}</text>')
     for x in xs:
         at, low = place(x, ys[0])

@@ -22,7 +22,9 @@ th { color: var(--faint); font-weight: 600; } th:first-child, td:first-child { t
 dt { color: var(--faint); } dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
 svg { display: block; max-width: 100%; height: auto; }
 svg text { fill: var(--text); font: 13px system-ui, sans-serif; } svg rect { fill: var(--bar); }
-footer { border-top: 1px solid var(--line); color: var(--faint); font-size: .85rem; margin-top: 3rem; padding-top: .5rem; }
+footer {
+  border-top: 1px solid var(--line); color: var(--faint); font-size: .85rem; margin-top: 3rem; padding-top: .5rem;
+}
 """
 
 

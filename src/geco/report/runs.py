@@ -34,7 +34,9 @@ def record(folder: Path) -> dict[str, Any]:
     info = load_run(folder).info
     metrics, timing = (_lines(folder / f"{name}.jsonl") for name in ("metrics", "timing"))
     seconds = {line["epoch"]: line for line in timing}
-    epochs = [{**line, **{key: round(seconds.get(line["epoch"], {}).get(key, 0.0), 2) for key in PARTS}} for line in metrics]
+    epochs = [
+        {**line, **{key: round(seconds.get(line["epoch"], {}).get(key, 0.0), 2) for key in PARTS}} for line in metrics
+    ]
     sign = 1 if METRICS[info.metric].better == "higher" else -1
     best = max(epochs, key=lambda line: sign * line["valid"])
     return {
@@ -49,7 +51,9 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file that a run may be writing to, or was killed while it did: without one that has no end."""
+    """Return the lines of a file that a run may be writing to, or was killed while it did: without one that has no
+    end.
+    """
     whole = path.read_text().splitlines(keepends=True) if path.is_file() else []
     try:
         return [json.loads(line) for line in whole if line.endswith("\n")]
@@ -69,7 +73,10 @@ def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:
     sections = [("", table(rows))]
     for name, seeds in records.items():
         first = seeds[0]
-        shown = [(f"{part} {first['metric']}", [(e["epoch"], e[part]) for e in first["epochs"]]) for part in ("valid", "test")]
+        shown = [
+            (f"{part} {first['metric']}", [(e["epoch"], e[part]) for e in first["epochs"]])
+            for part in ("valid", "test")
+        ]
         loss = [("training loss", [(e["epoch"], e["loss"]) for e in first["epochs"]])]
         title = f"of seed {first['config']['seed']} by epoch"
         drawn = curves(shown, f"{first['metric']} {title}") + curves(loss, f"loss {title}")

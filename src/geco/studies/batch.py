@@ -1,7 +1,8 @@
-"""A batch of many small graphs: our operator beside attention, ours by blocks of similar size and that on the padded batch.
+"""A batch of many small graphs: our operator beside attention, ours by blocks of similar size and that on the padded
+batch.
 
-``python -m geco.studies.batch`` uses the sizes of Peptides-func graphs, from its file if it is there, else drawn alike: a
-random batch, and one of graphs of similar size, as a loader that groups by size makes it. The models take turns; with
+``python -m geco.studies.batch`` uses the sizes of Peptides-func graphs, from its file if it is there, else drawn alike:
+a random batch, and one of graphs of similar size, as a loader that groups by size makes it. The models take turns; with
 ``--cpu`` and OMP_NUM_THREADS=1 ratios hold on a busy machine, too.
 """
 
@@ -44,7 +45,9 @@ class PaddedAttention(nn.Module):
 
 
 def sizes(count: int, folder: Path | None, similar: bool = False) -> tuple[list[int], str]:
-    """Return the sizes of ``count`` graphs, drawn at random or those in the middle of many, and where they come from."""
+    """Return the sizes of ``count`` graphs, drawn at random or those in the middle of many, and where they come
+    from.
+    """
     path = None if folder is None else folder / "peptides-func" / "peptides_func_ogb.npz"
     generator, many = np.random.default_rng(0), max(count, KNOWN) if similar else count
     if path is not None and path.exists():
@@ -72,7 +75,9 @@ def measure(
     infer = in_turns({name: torch.no_grad()(run) for name, run in models.items()}, repeats, clock=clock)
     step = in_turns({name: partial(_step, run, top) for name, run in models.items()}, repeats, clock=clock)
     known = [x, batch, *(p for m in (conv, attention, padded) for p in m.parameters())]
-    return {name: {"infer": infer[name], "step": step[name], "held": held_bytes(run, known)} for name, run in models.items()}
+    return {
+        name: {"infer": infer[name], "step": step[name], "held": held_bytes(run, known)} for name, run in models.items()
+    }
 
 
 def _step(run: Callable[[], Tensor], top: Tensor) -> None:

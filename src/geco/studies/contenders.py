@@ -36,7 +36,9 @@ class FusedAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Attend over all nodes, ``(N, D)`` to ``(N, D)``."""
-        q, k, v = self.qkv(x).view(len(x), 3, self.heads, -1).permute(1, 2, 0, 3).unsqueeze(1)  # (1, heads, N, D / heads)
+        q, k, v = (
+            self.qkv(x).view(len(x), 3, self.heads, -1).permute(1, 2, 0, 3).unsqueeze(1)
+        )  # (1, heads, N, D / heads)
         y = nn.functional.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).reshape(x.shape)
         out: Tensor = self.out(y)
         return out

@@ -1,7 +1,8 @@
 """Laplacian encoding of a data set of graphs, side by side: `geco.data.encode` and PyG's transform in a loop.
 
-``python -m geco.studies.encodings`` prints the seconds of both over the same graphs, in one run: ours with an empty cache and
-with a full one, PyG's AddLaplacianEigenvectorPE as it is called by default and told that the graphs are undirected.
+``python -m geco.studies.encodings`` prints the seconds of both over the same graphs, in one run: ours with an empty
+cache and with a full one, PyG's AddLaplacianEigenvectorPE as it is called by default and told that the graphs are
+undirected.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def show(rows: list[dict[str, Any]]) -> None:
     base = next(row["seconds"] for row in rows if row["method"] == "PyG, default")
     table = [["method", "seconds", "of PyG's default", "graphs without result"]]
     for row in rows:
-        table.append([row["method"], f"{row['seconds']:.2f}", f"{row['seconds'] / base:.3f}", str(row.get("failed", 0))])
+        table.append(
+            [row["method"], f"{row['seconds']:.2f}", f"{row['seconds'] / base:.3f}", str(row.get("failed", 0))]
+        )
     print_table(table)
 
 

@@ -1,7 +1,8 @@
 """One epoch side by side, by the engine that trains: ``python -m geco.studies.epoch`` prints seconds and peak memory.
 
-On the structure of ogbn-arxiv with random features of its width, or any data set of one graph. Every model runs in a process
-of its own, the models take turns, and each keeps its best epoch: a shared machine's speed changes within minutes.
+On the structure of ogbn-arxiv with random features of its width, or any data set of one graph. Every model runs in a
+process of its own, the models take turns, and each keeps its best epoch: a shared machine's speed changes within
+minutes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def cost(config: Config, data_dir: Path | None, epochs: int = 3) -> dict[str, An
     Args:
         config: of the run.
         data_dir: folder of raw data sets.
-        epochs: how many are run beside one that warms up; the later half counts, as Polynormer begins without attention.
+        epochs: how many are run beside one that warms up; the later half counts, as Polynormer begins without
+            attention.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_cost, (config, data_dir, epochs))

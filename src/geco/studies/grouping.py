@@ -1,8 +1,8 @@
 """What batches of graphs of similar size do to BatchNorm: ``python -m geco.studies.grouping RUN``.
 
-Scores the best network of a run with BatchNorm's running statistics, as it is used, and with those of the batches themselves,
-as it was trained, on random batches and on batches of similar size. Where the last is far above the first, BatchNorm has
-learned to count on batch mates of its own size, which no one has in use.
+Scores the best network of a run with BatchNorm's running statistics, as it is used, and with those of the batches
+themselves, as it was trained, on random batches and on batches of similar size. Where the last is far above the first,
+BatchNorm has learned to count on batch mates of its own size, which no one has in use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def main(arguments: list[str] | None = None) -> None:
     results = scores(run, dataset, options.part)
     trained = "of similar size" if run.config.data.group_by_size else "at random"
     print(f"{run.info.name}, {run.info.metric} of {options.part}; trained on batches {trained}")
-    print_table([["statistics", "batches", run.info.metric], *([*name.split(", "), f"{s:.4f}"] for name, s in results.items())])
+    print_table(
+        [["statistics", "batches", run.info.metric], *([*name.split(", "), f"{s:.4f}"] for name, s in results.items())]
+    )
     write_json(options.json, "python -m geco.studies.grouping " + " ".join(sys.argv[1:]), results)
 
 

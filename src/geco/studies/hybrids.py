@@ -2,8 +2,8 @@
 
 Every mixer trains its own network on the same batches of the first epoch, and they take turns batch by batch, so that a
 shared machine's changes of speed fall on all of them alike. All settings but the mixer are those of the configuration;
-attention is timed with its dropout of attention weights, as published, and without, which is faster. ``--ops`` says where
-the time goes.
+attention is timed with its dropout of attention weights, as published, and without, which is faster. ``--ops`` says
+where the time goes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     config = read_toml(shipped()[options.config])
     dataset = prepared(config, options.data_dir)
-    trainers = {name: Trainer(replace(config, model=replace(config.model, **MIXERS[name])), dataset) for name in options.mixers}
+    trainers = {
+        name: Trainer(replace(config, model=replace(config.model, **MIXERS[name])), dataset) for name in options.mixers
+    }
     first = next(iter(trainers.values()))
     steps = min(options.steps or first.batches.steps, first.batches.steps)
     batches = (([(n, *batch)]) for n, batch in zip(range(steps), first.batches.train(0), strict=False))
@@ -63,8 +65,12 @@ def main(arguments: list[str] | None = None) -> None:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.hybrids", description=__doc__)
-    parser.add_argument("--config", default="peptides-func", choices=list(shipped()), metavar="NAME", help="of a hybrid")
-    parser.add_argument("--mixers", nargs="+", default=["geco", "attention", "attention, no dropout", "none"], choices=MIXERS)
+    parser.add_argument(
+        "--config", default="peptides-func", choices=list(shipped()), metavar="NAME", help="of a hybrid"
+    )
+    parser.add_argument(
+        "--mixers", nargs="+", default=["geco", "attention", "attention, no dropout", "none"], choices=MIXERS
+    )
     parser.add_argument("--steps", type=int, default=0, help="of the epoch; all, if not given")
     parser.add_argument("--ops", type=int, default=0, help="steps of the first mixer to profile")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of raw data sets")
@@ -109,7 +115,12 @@ def table(results: dict[str, dict[str, float]]) -> list[list[str]]:
     first = next(iter(results.values()))["train"]
     rows = [["mixer", "parameters", "training", "ratio", "loading"]]
     for name, row in results.items():
-        found = (f"{row['parameters']:,}", f"{row['train']:.1f} s", f"{row['train'] / first:.2f}", f"{row['loading']:.2f} s")
+        found = (
+            f"{row['parameters']:,}",
+            f"{row['train']:.1f} s",
+            f"{row['train'] / first:.2f}",
+            f"{row['loading']:.2f} s",
+        )
         rows.append([name, *found])
     return rows
 

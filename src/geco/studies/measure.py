@@ -1,4 +1,6 @@
-"""Time and memory of a step. Times are for ratios within one run: best of several, all threads, nothing else running."""
+"""Time and memory of a step. Times are for ratios within one run: best of several, all threads, nothing else
+running.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ __all__ = ["best_of", "held_bytes", "in_turns", "write_json"]
 
 
 def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: bool = True) -> float:
-    """Return the best time of ``run`` in seconds after one warm-up, stopping early once ``limit`` seconds have passed."""
+    """Return the best time of ``run`` in seconds after one warm-up, stopping early once ``limit`` seconds have
+    passed.
+    """
     start = time.perf_counter()
     if warm:
         run()
@@ -29,9 +33,13 @@ def best_of(run: Callable[[], object], repeats: int, limit: float = 30.0, warm: 
 
 
 def in_turns(
-    runs: dict[str, Callable[[], object]], repeats: int, limit: float = 60.0, clock: Callable[[], float] = time.perf_counter
+    runs: dict[str, Callable[[], object]],
+    repeats: int,
+    limit: float = 60.0,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Return the best time of each in seconds, all taking turns after one that warms up, until it has taken ``limit`` seconds.
+    """Return the best time of each in seconds, all taking turns after one that warms up, until it has taken ``limit``
+    seconds.
 
     Example:
         >>> sorted(in_turns({"a": lambda: 1, "b": lambda: 2}, repeats=2))
@@ -68,5 +76,7 @@ def write_json(path: Path | None, command: str, results: object) -> None:
     """Write results with their command and environment."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"command": command, "environment": environment(), "results": results}, indent=2) + "\n")
+        path.write_text(
+            json.dumps({"command": command, "environment": environment(), "results": results}, indent=2) + "\n"
+        )
         print(f"\nwritten to {path}")

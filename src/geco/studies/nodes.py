@@ -1,11 +1,11 @@
 """GECO beside six baselines on real node graphs, tuned alike: ``python -m geco.studies.nodes --data amazon-photo``.
 
-Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0 (on Pubmed, whose validation nodes are
-few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test scores of the other
-trials are not even recorded. What is done is written at once to ``results/nodes`` and not done again, so the study can be
-stopped and started; a record of other trials than those of now is begun anew. ``--cost`` adds seconds and memory of an epoch,
-side by side (nothing else may run); ``--table`` prints what there is, and ``--configs`` writes what was
-chosen, where it differs from the defaults.
+Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0 (on Pubmed, whose validation
+nodes are few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test
+scores of the other trials are not even recorded. What is done is written at once to ``results/nodes`` and not done
+again, so the study can be stopped and started; a record of other trials than those of now is begun anew. ``--cost``
+adds seconds and memory of an epoch, side by side (nothing else may run); ``--table`` prints what there is, and
+``--configs`` writes what was chosen, where it differs from the defaults.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ SPLITS = {"tolokers": 10}  # data sets with several splits: a seed takes the spl
 
 
 def _trial(
-    layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int, optimiser: str = "adamw",
+    layers: int, hidden: int, dropout: float, inputs: float, lr: float, decay: float, epochs: int,
+    optimiser: str = "adamw",
     norms: bool = True, diffusion: int = 0, consistency: float = 0.0, average: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
     model = {"layers": layers, "hidden": hidden, "dropout": dropout, "input_dropout": inputs, "block_norm": norms}
@@ -58,7 +59,9 @@ _SHOPS = [  # layers, width, dropout, of the features, learning rate, weight dec
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "amazon-photo": _SHOPS,
     "pubmed": [
-        _trial(2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam", norms=False),  # of those that have a choice: GECO and plain GNNs
+        _trial(
+            2, 64, 0.7, 0.8, 5e-3, 5e-3, 120, "adam", norms=False
+        ),  # of those that have a choice: GECO and plain GNNs
         _trial(2, 64, 0.5, 0.5, 1e-2, 5e-4, 120, "adam", norms=False),
         _trial(2, 32, 0.8, 0.8, 1e-2, 5e-3, 60, "adam", diffusion=32, consistency=1.0, average=0.9),
     ],
@@ -156,7 +159,9 @@ class Tuned(Record):
 
     def _train(self, dataset: GraphDataset, trial: int, seed: int) -> dict[str, Any]:
         found = Trainer(self.config(trial, seed), dataset).fit()
-        said = f"{self.data} {self.model} trial {trial} seed {seed}: valid {found['valid']:.4f} at epoch {found['epoch']}"
+        said = (
+            f"{self.data} {self.model} trial {trial} seed {seed}: valid {found['valid']:.4f} at epoch {found['epoch']}"
+        )
         print(said, file=sys.stderr, flush=True)
         return found
 

@@ -1,9 +1,10 @@
 """Orders from structure: how near neighbours stand in the line, and how long it takes.
 
-``python -m geco.studies.orders`` compares ways to order one large graph, each from its edges alone: the mean distance of an
-edge's ends in the line, the share of edges whose ends are at most 128 places apart, CPU seconds of one thread. Then a data set
-of many graphs: seconds of `encode` without processes, first and from the cache, and the share of graphs that look the same
-along the order after their nodes were renumbered at random: categories, and steps from each node to the next.
+``python -m geco.studies.orders`` compares ways to order one large graph, each from its edges alone: the mean distance
+of an edge's ends in the line, the share of edges whose ends are at most 128 places apart, CPU seconds of one thread.
+Then a data set of many graphs: seconds of `encode` without processes, first and from the cache, and the share of graphs
+that look the same along the order after their nodes were renumbered at random: categories, and steps from each node to
+the next.
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ def main(arguments: list[str] | None = None) -> None:
     rows = [row for name in options.graphs for row in one_graph(load(name, options.data_dir))]
     show(rows)
     many = many_graphs(load(options.many, options.data_dir), options.sample)
-    print("\n".join(f"{key}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}" for key, value in many.items()))
+    print(
+        "\n".join(
+            f"{key}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}" for key, value in many.items()
+        )
+    )
     command = "python -m geco.studies.orders " + " ".join(sys.argv[1:])
     write_json(options.json, command.strip(), {"one graph": rows, "many graphs": many})
 
@@ -61,7 +66,9 @@ def one_graph(dataset: GraphDataset) -> list[dict[str, Any]]:
         "random": lambda: np.random.default_rng(0).permutation(nodes),
         "reverse Cuthill-McKee": lambda: _numbered(ends, nodes, _banded),
         "depth first": lambda: _numbered(ends, nodes, _deep),
-        "spectral": lambda: _numbered(ends, nodes, lambda graph: np.argsort(coordinate(matrix(graph), np.arange(nodes), 1000))),
+        "spectral": lambda: _numbered(
+            ends, nodes, lambda graph: np.argsort(coordinate(matrix(graph), np.arange(nodes), 1000))
+        ),
         "clusters, 100 steps": lambda: clustered(links(ends, nodes), np.zeros(nodes, np.int64), 100),
         "clusters (structure_order)": lambda: structure_order(ends, nodes).numpy(),
     }
@@ -70,7 +77,9 @@ def one_graph(dataset: GraphDataset) -> list[dict[str, Any]]:
         begin = time.process_time()
         found = order()
         seconds = time.process_time() - begin
-        rows.append({"graph": dataset.info.name, "nodes": nodes, "order": label, "seconds": seconds, **nearness(ends, found)})
+        rows.append(
+            {"graph": dataset.info.name, "nodes": nodes, "order": label, "seconds": seconds, **nearness(ends, found)}
+        )
     return rows
 
 
@@ -105,7 +114,10 @@ def many_graphs(dataset: GraphDataset, sample: int) -> dict[str, Any]:
         same.append(unchanged(ends, colours, order, rng))
         apart.append(nearness(ends, order)["mean"] * nodes)
         before.append(nearness(ends, np.arange(nodes))["mean"] * nodes)
-    distances = {"places between neighbours": float(np.nanmean(apart)), "as the file has them": float(np.nanmean(before))}
+    distances = {
+        "places between neighbours": float(np.nanmean(apart)),
+        "as the file has them": float(np.nanmean(before)),
+    }
     return {**found, "renumbered": len(chosen), "unchanged": float(np.mean(same)), **distances}
 
 
@@ -115,7 +127,9 @@ def unchanged(ends: Array, colours: Array, order: Array, rng: np.random.Generato
     new = rng.permutation(nodes)
     old = np.argsort(new)
     again = old[structure_order(new[ends][:, rng.permutation(ends.shape[1])], nodes, colours[old]).numpy()]
-    steps = csgraph.shortest_path(csr_array((np.ones(ends.shape[1]), ends), (nodes, nodes)), directed=False, unweighted=True)
+    steps = csgraph.shortest_path(
+        csr_array((np.ones(ends.shape[1]), ends), (nodes, nodes)), directed=False, unweighted=True
+    )
     walks = (steps[walk[1:], walk[:-1]] for walk in (order, again))
     return bool((colours[order] == colours[again]).all()) and np.array_equal(*walks)
 

@@ -1,7 +1,7 @@
 """How many parameters the networks of the shipped configurations have, beside the paper's budgets.
 
-``python -m geco.studies.parameters`` prints the table and writes it to results/parameters.md. It needs no data: a network
-depends on the columns and categories of its data set, not on its graphs.
+``python -m geco.studies.parameters`` prints the table and writes it to results/parameters.md. It needs no data: a
+network depends on the columns and categories of its data set, not on its graphs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ BUDGETS = {
 HEADER = ["data set", "configuration", "network", "width", "depth", "encodings", "parameters", "budget"]
 TEXT = """# Parameters
 
-Written by `python -m geco.studies.parameters` from the configurations in `src/geco/configs` and the columns and categories of
-their data sets. The paper states a budget for the LRGB sets (Appendix A.1) and PCQM4Mv2; others have none.
+Written by `python -m geco.studies.parameters` from the configurations in `src/geco/configs` and the columns and
+categories of their data sets. The paper states a budget for the LRGB sets (Appendix A.1) and PCQM4Mv2; others have
+none.
 
 """
 
@@ -80,7 +81,9 @@ def blank(spec: Spec, encodings: tuple[str, ...] = ()) -> GraphDataset:
     """
     s = schema(spec)
     names = tuple(map(str, range(s.words)))
-    info = Info(spec.name, spec.level, spec.target, spec.num_targets, spec.metric, s.categories, s.edge_categories, names)
+    info = Info(
+        spec.name, spec.level, spec.target, spec.num_targets, spec.metric, s.categories, s.edge_categories, names
+    )
     graph = {
         "x": torch.zeros(3, s.columns, dtype=torch.uint8 if s.categories else torch.float32),
         "edge_index": torch.tensor([[0, 1], [1, 0]]),

@@ -1,9 +1,10 @@
-"""What each part of GECO gives: ``python -m geco.studies.parts --data amazon-photo --parts filter-mean filter-windows``.
+"""What each part of GECO gives: ``python -m geco.studies.parts --data amazon-photo --parts filter-mean
+filter-windows``.
 
-Variants of one network that differ in flags only: the global block off, a mean, slow waves, windows or the paper's filter; the
-node order, under windows, which can tell one from another; the number of convolutions K; and the local block (LCB) beside
-weighted GNNs, each alone and with GECO. Everything else is as `geco train` has it by default for the data set.
-``--table`` prints what the records in results/parts hold and writes results/parts.md.
+Variants of one network that differ in flags only: the global block off, a mean, slow waves, windows or the paper's
+filter; the node order, under windows, which can tell one from another; the number of convolutions K; and the local
+block (LCB) beside weighted GNNs, each alone and with GECO. Everything else is as `geco train` has it by default for the
+data set. ``--table`` prints what the records in results/parts hold and writes results/parts.md.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ DATA = {  # epochs are short: what is compared is the variants
     "cora": Budget("cora", 60, "Defaults of `geco train`."),
     "pubmed": Budget("pubmed"),
     "wordnet": Budget(
-        "wordnet", 20, "Defaults of `geco train`. The file's node order follows the classes: order-natural gives them away."
+        "wordnet",
+        20,
+        "Defaults of `geco train`. The file's node order follows the classes: order-natural gives them away.",
     ),
     "peptides-func": Budget("peptides-func-small", 15),
     "ogbg-molhiv": Budget("ogbg-molhiv-small", 8, "A hybrid with GatedGCN; validation barely ranks models here."),
@@ -45,11 +48,11 @@ DATA = {  # epochs are short: what is compared is the variants
 }
 TEXT = """# What each part gives
 
-Written by `python -m geco.studies.parts --table` from the records in [parts/](parts), which hold command, commit, versions,
-all settings and every run. Variants differ in flags only and are trained by the engine of `geco train`; `shipped` has no
-flag. Mean ± sample standard deviation (number of seeds). `filter-*` keep the data set's node order (`filter-before` is that of
-GECO until 2026-11-18), `order-*` have windows, `k-*` change K, `<local>-<mixer>` are hybrids: a GNN beside GECO (`geco`) or
-alone (`none`); `none-geco` is a hybrid's layers with GECO's own LCB only.
+Written by `python -m geco.studies.parts --table` from the records in [parts/](parts), which hold command, commit,
+versions, all settings and every run. Variants differ in flags only and are trained by the engine of `geco train`;
+`shipped` has no flag. Mean ± sample standard deviation (number of seeds). `filter-*` keep the data set's node order
+(`filter-before` is that of GECO until 2026-11-18), `order-*` have windows, `k-*` change K, `<local>-<mixer>` are
+hybrids: a GNN beside GECO (`geco`) or alone (`none`); `none-geco` is a hybrid's layers with GECO's own LCB only.
 """
 STUDY = Study("geco.studies.parts", TEXT, VARIANTS, DATA)
 

@@ -1,7 +1,7 @@
 """What becomes of a trained network when somebody numbers the nodes otherwise: ``python -m geco.studies.renumber RUN``.
 
-Scores the test graphs of the run's data set as their file has them, and with the nodes of every graph renumbered at random. A
-network that takes nodes in the order made from the graph should not notice; one in natural order may.
+Scores the test graphs of the run's data set as their file has them, and with the nodes of every graph renumbered at
+random. A network that takes nodes in the order made from the graph should not notice; one in natural order may.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def renumbered(dataset: GraphDataset, seed: int = 0) -> GraphDataset:
         >>> from geco.data.embedded.synthetic import ring_copy
         >>> rings = ring_copy(5, graphs=20)
         >>> again = renumbered(rings)
-        >>> torch.equal(again.arrays["node/y"], rings.arrays["node/y"]), again[0].edge_index.shape == rings[0].edge_index.shape
+        >>> same = again[0].edge_index.shape == rings[0].edge_index.shape
+        >>> torch.equal(again.arrays["node/y"], rings.arrays["node/y"]), same
         (False, True)
     """
     if "ptr/link" in dataset.arrays:
@@ -53,7 +54,9 @@ def renumbered(dataset: GraphDataset, seed: int = 0) -> GraphDataset:
 def part_score(run: Run, dataset: GraphDataset) -> float:
     """Return the score of a run's network on the test graphs."""
     chosen = dataset.split(run.config.data.split).test
-    loader = GraphLoader(encoded(dataset, run.config), chosen, run.config.data.batch_size, shuffle=False, group_by_size=True)
+    loader = GraphLoader(
+        encoded(dataset, run.config), chosen, run.config.data.batch_size, shuffle=False, group_by_size=True
+    )
     return score(outputs_of(run.network, loader, run.info), run.info)
 
 

@@ -1,10 +1,10 @@
-"""How a step grows with the graph: ``python -m geco.studies.scale`` prints what doubling N costs, and peak resident memory.
+"""How a step grows with the graph: ``python -m geco.studies.scale`` prints what doubling N costs, and peak resident
+memory.
 
-Erdős–Rényi graphs of average degree 10. The two sizes of a doubling take turns in one process, step by step, and each keeps its
-best time: a shared machine's speed changes by half within minutes, which would otherwise fall on one size alone. Memory is
-that of a process of its own. ``--nodes 4194304`` alone gives one size.
-Processes keep the memory they free (`KEEP_PAGES`): otherwise every large tensor of every step is paged in anew, and that is
-what is measured.
+Erdős–Rényi graphs of average degree 10. The two sizes of a doubling take turns in one process, step by step, and each
+keeps its best time: a shared machine's speed changes by half within minutes, which would otherwise fall on one size
+alone. Memory is that of a process of its own. ``--nodes 4194304`` alone gives one size. Processes keep the memory they
+free (`KEEP_PAGES`): otherwise every large tensor of every step is paged in anew, and that is what is measured.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def turns(name: str, sizes: list[int], channels: int, repeats: int, limit: float
 
 
 def peak_of(name: str, nodes: int, channels: int) -> int:
-    """Return the peak resident memory of a process that makes a graph and takes two steps, graph and features included."""
+    """Return the peak resident memory of a process that makes a graph and takes two steps, graph and features
+    included.
+    """
     step = make_step(name, nodes, channels)
     step()
     step()

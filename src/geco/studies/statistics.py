@@ -1,8 +1,9 @@
 """Which statistics BatchNorm should be evaluated with: ``python -m geco.studies.statistics``.
 
 The same weights are scored with statistics made in different ways, and each way is given the test score at its
-own best validation epoch: running ones as torch tracks them; of one pass over training batches without dropout; of one pass
-with it; of eight. A pass is over the graph, or over up to 16 batches where there are many. Training is the same for all.
+own best validation epoch: running ones as torch tracks them; of one pass over training batches without dropout; of one
+pass with it; of eight. A pass is over the graph, or over up to 16 batches where there are many. Training is the same
+for all.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ BATCHES = 16  # of a pass
 WAYS = {"running": (0, True), "1 pass, no dropout": (1, False), "1 pass": (1, True), "8 passes": (8, True)}
 NO_DROPOUT = {"dropout": 0.0, "input_dropout": 0.0, "mixer_dropout": 0.0, "head_dropout": 0.0}
 HYBRID = {"name": "hybrid", "local": "gcn"}
-CASES: dict[str, tuple[str, str, dict[str, Any]]] = {  # data set, shipped configuration or none, further settings of the model
+CASES: dict[
+    str, tuple[str, str, dict[str, Any]]
+] = {  # data set, shipped configuration or none, further settings of the model
     "cora, defaults, gcn": ("cora", "", {"name": "gcn"}),
     "cora, defaults, geco": ("cora", "", {"name": "geco"}),
     "cora, defaults, gcn beside geco": ("cora", "", HYBRID),

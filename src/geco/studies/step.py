@@ -1,8 +1,9 @@
 """One training step side by side: our layer, the plain composition, fused attention, GPS and SGFormer.
 
-``python -m geco.studies.step`` prints, for each graph, time of a forward pass without gradients and of forward+backward,
-bytes held between them, and peak memory of a step above its inputs, each beside that of our layer in the same run. The
-models take turns, and each keeps its best time: a shared machine's speed changes by half within minutes.
+``python -m geco.studies.step`` prints, for each graph, time of a forward pass without gradients and of
+forward+backward, bytes held between them, and peak memory of a step above its inputs, each beside that of our layer in
+the same run. The models take turns, and each keeps its best time: a shared machine's speed changes by half within
+minutes.
 """
 
 from __future__ import annotations
@@ -47,9 +48,15 @@ def main(arguments: list[str] | None = None) -> None:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.step", description=__doc__)
-    parser.add_argument("--nodes", type=int, nargs="*", default=NODES, help="sizes of random graphs of average degree 10")
-    parser.add_argument("--real", nargs="*", default=["flickr", "arxiv"], choices=["flickr", "arxiv"], help="real structures")
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of the real structures")
+    parser.add_argument(
+        "--nodes", type=int, nargs="*", default=NODES, help="sizes of random graphs of average degree 10"
+    )
+    parser.add_argument(
+        "--real", nargs="*", default=["flickr", "arxiv"], choices=["flickr", "arxiv"], help="real structures"
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of the real structures"
+    )
     parser.add_argument("--models", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS), metavar="MODEL")
     parser.add_argument("--channels", type=int, default=108)
     parser.add_argument("--repeats", type=int, default=5)

@@ -1,9 +1,10 @@
 """One mechanism for studies that train variants of one network, which differ in settings only, on several data sets.
 
-A study names its variants as dotted settings, such as ``{"model.order": 3}``, put over the shipped configuration of each data
-set. All configurations are made before anything is trained, so that a wrong setting is refused at once. Every finished run is
-written to the data set's record and not done again; a variant whose configuration has changed since is begun anew. Seeds are
-the outer loop: every variant has one run before any has two. Give each data set to one process only.
+A study names its variants as dotted settings, such as ``{"model.order": 3}``, put over the shipped configuration of
+each data set. All configurations are made before anything is trained, so that a wrong setting is refused at once. Every
+finished run is written to the data set's record and not done again; a variant whose configuration has changed since is
+begun anew. Seeds are the outer loop: every variant has one run before any has two. Give each data set to one process
+only.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Study:
     """What is compared.
 
     Args:
-        module: that is run, such as ``geco.studies.parts``; its last name is that of the records' folder and of the table.
+        module: that is run, such as ``geco.studies.parts``; its last name is that of the records' folder and of the
+            table.
         text: Markdown before the table.
         variants: settings of each.
         data: data sets in the order of the table; others can be asked for by name.
@@ -123,7 +125,9 @@ class Runs(Record):
         said = found["failed"] if "failed" in found else f"valid {found['valid']:.4f}, test {found['test']:.4f}"
         say(f"{self.data} {variant} seed {seed}: {said}, {found['seconds']:.0f} s")
         runs = sorted([*known["runs"], {"seed": seed, **found}], key=lambda run: run["seed"])
-        command = f"python -m {self.module} --data {self.data} --parts {variant} --epochs {self.data}={first.train.epochs}"
+        command = (
+            f"python -m {self.module} --data {self.data} --parts {variant} --epochs {self.data}={first.train.epochs}"
+        )
         entry = {"command": command, "settings": settings, "config": first.to_json(), "runs": runs}
         about = {"config": budget.config, "epochs": first.train.epochs, "note": budget.note}
         self.keep(**about, environment=environment(), variants={**self.known.get("variants", {}), variant: entry})
@@ -138,7 +142,9 @@ class Runs(Record):
 
 
 def _as_now(recorded: dict[str, Any], where: str) -> Config | None:
-    """Return a recorded configuration, with defaults for settings that came later; None if it has some that are gone."""
+    """Return a recorded configuration, with defaults for settings that came later; None if it has some that are
+    gone.
+    """
     try:
         return from_table(recorded, Config(), where)
     except UsageError:
@@ -186,7 +192,9 @@ def _epochs(words: list[str], names: list[str]) -> dict[str, int]:
     for word in words:
         name, _, number = word.rpartition("=")
         if not number.isdecimal() or int(number) < 1 or (name and name not in names):
-            raise UsageError(f"--epochs takes N or DATA=N with one of {', '.join(names)} and N of at least 1, got {word!r}")
+            raise UsageError(
+                f"--epochs takes N or DATA=N with one of {', '.join(names)} and N of at least 1, got {word!r}"
+            )
         found |= {name: int(number)} if name else dict.fromkeys(names, int(number))
     return found
 
@@ -194,9 +202,13 @@ def _epochs(words: list[str], names: list[str]) -> dict[str, int]:
 def _parse(study: Study, about: str | None, arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m {study.module}", description=about)
     parser.add_argument("--data", nargs="+", default=list(study.data), metavar="NAME", help="data sets")
-    parser.add_argument("--parts", nargs="+", default=list(study.variants), choices=list(study.variants), help="variants")
+    parser.add_argument(
+        "--parts", nargs="+", default=list(study.variants), choices=list(study.variants), help="variants"
+    )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--epochs", nargs="+", default=[], metavar="[NAME=]N", help="of each run, for all or one data set")
+    parser.add_argument(
+        "--epochs", nargs="+", default=[], metavar="[NAME=]N", help="of each run, for all or one data set"
+    )
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of raw data sets")
     parser.add_argument("--results", type=Path, default=study.folder, help="folder of the records")
     parser.add_argument("--table", action="store_true", help="only print and write what the records hold")

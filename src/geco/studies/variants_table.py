@@ -45,7 +45,8 @@ def cell(runs: list[Known], part: str) -> str:
     """Return mean ± sample standard deviation and the number of seeds; how many diverged, if any did.
 
     Example:
-        >>> cell([{"test": 0.5}, {"test": 0.7}], "test"), cell([{"failed": "the loss is nan"}], "test"), cell([], "test")
+        >>> failed = [{"failed": "the loss is nan"}]
+        >>> cell([{"test": 0.5}, {"test": 0.7}], "test"), cell(failed, "test"), cell([], "test")
         ('0.6000 ± 0.1414 (2)', '1 of 1 diverged', '')
     """
     failed = sum("failed" in run for run in runs)

@@ -1,8 +1,8 @@
 """What BatchNorm has seen, made for the very weights that are evaluated and kept.
 
-Running statistics are those of weights that are gone: with one step an epoch and momentum 0.1, half of them is still the
-initial 0 and 1 after seven epochs, and those of a running mean of weights belong to no network at all. Training normalises by
-its own batches, so what is put in their place changes no step of it.
+Running statistics are those of weights that are gone: with one step an epoch and momentum 0.1, half of them is still
+the initial 0 and 1 after seven epochs, and those of a running mean of weights belong to no network at all. Training
+normalises by its own batches, so what is put in their place changes no step of it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ def norms(network: nn.Module) -> list[_BatchNorm]:
         >>> norms(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.LayerNorm(2)))
         [BatchNorm1d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)]
     """
-    return [module for module in network.modules() if isinstance(module, _BatchNorm) and module.running_mean is not None]
+    return [
+        module for module in network.modules() if isinstance(module, _BatchNorm) and module.running_mean is not None
+    ]
 
 
 @torch.no_grad()
 def renew(network: nn.Module, passes: Iterable[tuple[int, Any]]) -> None:
     r"""Replace the statistics of every BatchNorm by their means over passes as in training, dropout on:
-    :math:`\mu = \frac{1}{P} \sum_p \mu_p`, :math:`\sigma^2 = \frac{1}{P} \sum_p \sigma_p^2` (unbiased, as torch tracks them).
+    :math:`\mu = \frac{1}{P} \sum_p \mu_p`, :math:`\sigma^2 = \frac{1}{P} \sum_p \sigma_p^2` (unbiased, as torch tracks
+    them).
 
     Each pass goes through statistics of its own, as a step does, so none depends on what was there before. Networks
     without BatchNorm are left alone and draw no batch.

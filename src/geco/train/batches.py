@@ -147,4 +147,6 @@ def _check_consistency(info: Info, config: Config) -> None:
         raise UsageError(f"--train.consistency is for classes, {info.name} asks for {info.target}; leave it out")
     model = config.model
     if not (model.dropout or model.input_dropout or model.head_dropout or model.mixer_dropout):
-        raise UsageError("--train.consistency compares passes with different dropout, and there is none; set --model.dropout")
+        raise UsageError(
+            "--train.consistency compares passes with different dropout, and there is none; set --model.dropout"
+        )

@@ -63,7 +63,9 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
 
 
 def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
-    """Return a data set with the encodings of a configuration, and with the places of nodes if its order is structure."""
+    """Return a data set with the encodings of a configuration, and with the places of nodes if its order is
+    structure.
+    """
     recipes = [parse(text) for text in config.data.encodings]
     order = keywords(_body(config.model.name), {"permutation": chosen(config, dataset).model.permutation})
     if order == {"permutation": "structure"}:
@@ -74,9 +76,9 @@ def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
 def chosen(config: Config, dataset: GraphDataset) -> Config:
     """Return a configuration with ``auto`` replaced by what is known to suit the data before any training.
 
-    Many graphs: windows over the order made from each graph, where distance means the same in all of them. One graph: no order
-    of its nodes was found to mean anything, so filters stay the mean, which no order changes; and there is no global block
-    where fewer than `FEW` labels teach it (docs/design-notes.md).
+    Many graphs: windows over the order made from each graph, where distance means the same in all of them. One graph:
+    no order of its nodes was found to mean anything, so filters stay the mean, which no order changes; and there is no
+    global block where fewer than `FEW` labels teach it (docs/design-notes.md).
     """
     m, many = config.model, len(dataset) > 1 and config.model.name in ("geco", "hybrid")
     order: Choice = "natural" if m.name == "hyena" else "structure" if many else "static"  # Hyena: as published
@@ -84,7 +86,9 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
     if filter == "auto":
         few = len(dataset) == 1 and m.name == "geco" and len(dataset.split(config.data.split).train) < FEW
         filter = "windows" if many else "none" if few else "mean"
-    return replace(config, model=replace(m, filter=filter, permutation=order if m.permutation == "auto" else m.permutation))
+    return replace(
+        config, model=replace(m, filter=filter, permutation=order if m.permutation == "auto" else m.permutation)
+    )
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:
@@ -121,7 +125,9 @@ def columns(dataset: GraphDataset, name: str) -> int:
 
 
 def _encodings(config: Config, dataset: GraphDataset) -> dict[str, dict[str, Any]]:
-    """Return the options of each encoding's encoder: eigenvectors go through a DeepSet, others through BatchNorm and a map."""
+    """Return the options of each encoding's encoder: eigenvectors go through a DeepSet, others through BatchNorm and a
+    map.
+    """
     width = {"channels": config.model.encoding_width} if config.model.join == "concat" else {}
     found: dict[str, dict[str, Any]] = {}
     for e in map(parse, config.data.encodings):
@@ -181,9 +187,11 @@ def _operator(config: Config) -> dict[str, Any]:
     """Return the options of `GECOConv`."""
     m = config.model
     waves = {"gain": "mean"} if m.filter_gain == "mean" else {}
-    more = {"windows": {"support": m.support, "start": m.filter_start}, "waves": waves, "paper": {"gain": m.filter_gain}}.get(
-        m.filter
-    )
+    more = {
+        "windows": {"support": m.support, "start": m.filter_start},
+        "waves": waves,
+        "paper": {"gain": m.filter_gain},
+    }.get(m.filter)
     named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.adjacency, "filter": m.filter}
     return {**named, **({"filter_kwargs": more} if more else {})}
 
@@ -197,7 +205,9 @@ def _head(config: Config) -> dict[str, Any]:
 
 def _training(config: Config, dataset: GraphDataset) -> Iterator[Data]:
     """Yield the graphs that training sees, a thousand at a time."""
-    chosen = [torch.zeros(1, dtype=torch.int64)] if len(dataset) == 1 else dataset.split(config.data.split).train.split(1000)
+    chosen = (
+        [torch.zeros(1, dtype=torch.int64)] if len(dataset) == 1 else dataset.split(config.data.split).train.split(1000)
+    )
     for part in chosen:
         yield dataset.batch(part)
 

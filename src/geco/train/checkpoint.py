@@ -1,4 +1,5 @@
-"""Where a run stands, on disk: weights, optimiser and history, whole, checked, at least two of them; and its best weights.
+"""Where a run stands, on disk: weights, optimiser and history, whole, checked, at least two of them; and its best
+weights.
 
 Nothing of a random generator is kept: batches, node orders and dropout are pure functions of (seed, epoch, step).
 """
@@ -47,7 +48,12 @@ class State:
 
 
 def save(
-    folder: Path, state: State, models: dict[str, nn.Module], optimizer: optim.Optimizer, about: dict[str, Any], keep: int
+    folder: Path,
+    state: State,
+    models: dict[str, nn.Module],
+    optimizer: optim.Optimizer,
+    about: dict[str, Any],
+    keep: int,
 ) -> None:
     """Write a checkpoint, then remove all but the newest ``keep``; weights that are not finite are refused."""
     arrays = {f"{which}/{name}": value for which, model in models.items() for name, value in model.state_dict().items()}
@@ -84,7 +90,9 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
     """Put a checkpoint's weights and optimiser into place and return where training was."""
     check_format(entry, "the checkpoint")
     if entry.about["format"] == 1 and any(isinstance(part, Filter) for part in models["model"].modules()):
-        raise CheckpointError("the checkpoint is from before filters could be chosen; go on with geco 0.1.0, or start anew")
+        raise CheckpointError(
+            "the checkpoint is from before filters could be chosen; go on with geco 0.1.0, or start anew"
+        )
     try:
         for which, model in models.items():
             model.load_state_dict(_below(entry, f"{which}/"))

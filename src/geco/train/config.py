@@ -1,8 +1,8 @@
 """Settings from TOML and flags. Nothing here imports torch.
 
-A value comes from the flag, else from the file given by ``--config``, else from the data set's own file in `geco/configs`, else
-from the defaults in `geco.train.settings`. Shipped files hold only what differs from those. What is wrong is refused
-with the name of the setting, what was got and what may be given.
+A value comes from the flag, else from the file given by ``--config``, else from the data set's own file in
+`geco/configs`, else from the defaults in `geco.train.settings`. Shipped files hold only what differs from those. What
+is wrong is refused with the name of the setting, what was got and what may be given.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ LARGEST = 2**20  # bytes of a configuration file
 
 
 def read_toml(path: Path, base: Config | None = None, *, run: bool = False) -> Config:
-    """Return the configuration in a file, on top of another one; ``run`` says that it is that of a run, maybe an old one."""
+    """Return the configuration in a file, on top of another one; ``run`` says that it is that of a run, maybe an old
+    one.
+    """
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)

@@ -1,7 +1,7 @@
 """What a network cannot be trained on, found before training starts by one look at every array.
 
-Data that was prepared or imported has been checked by its reader; this is for data sets made in Python too, and for values that
-a file may hold but float32 cannot compute with.
+Data that was prepared or imported has been checked by its reader; this is for data sets made in Python too, and for
+values that a file may hold but float32 cannot compute with.
 
 Shapes: N nodes, B graphs.
 """
@@ -41,7 +41,8 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
         >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> check_inputs(erdos_renyi(10, degree=2).attach("node/age", torch.full((10, 1), torch.nan)))
         Traceback (most recent call last):
-        geco.errors.DataError: erdos-renyi: node/age has NaN or infinite values in 10 rows, the first in row 0, column 0; ...
+        geco.errors.DataError: erdos-renyi: node/age has NaN or infinite values in 10 rows, the first in row 0, column
+            0; ...
     """
     info = dataset.info
     _check_shapes(dataset)
@@ -76,8 +77,10 @@ def check_batches(dataset: GraphDataset, split: int, batch_size: int) -> None:
         least = 2 if part == "train" else 1
         if int(sizes.sort().values[:fewest].sum()) < least:
             raise DataError(
-                f"{dataset.info.name}: in batches of {batch_size} of the {len(sizes)} graphs of the {part} part, one of "
-                f"{fewest} may have fewer than {least} nodes; choose another --data.batch-size, or leave such graphs out"
+                f"{dataset.info.name}: in batches of {batch_size} of the {len(sizes)} graphs of the {part} part, one "
+                "of "
+                f"{fewest} may have fewer than {least} nodes; choose another --data.batch-size, or leave such graphs "
+                "out"
             )
 
 
@@ -88,7 +91,9 @@ def _check_shapes(dataset: GraphDataset) -> None:
             got = f"{ends.dtype} {tuple(ends.shape)}"
             raise DataError(f"{dataset.info.name}: {key} must be whole numbers of shape (2, M), got {got}")
     if dataset.arrays["node/x"].dim() != 2:
-        raise DataError(f"{dataset.info.name}: node/x must have rows and columns, got {tuple(dataset.arrays['node/x'].shape)}")
+        raise DataError(
+            f"{dataset.info.name}: node/x must have rows and columns, got {tuple(dataset.arrays['node/x'].shape)}"
+        )
 
 
 def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> None:
@@ -100,14 +105,16 @@ def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> 
         rows = (~(array[:, bad].double().abs() <= TOO_LARGE)).any(1).nonzero().view(-1)
         what = f"values over {TOO_LARGE:g}" if bool(most.isfinite().all()) else "NaN or infinite values"
         raise DataError(
-            f"{info.name}: {key} has {what} in {len(rows)} rows, the first in row {int(rows[0])}, {_column(names, column)}; "
+            f"{info.name}: {key} has {what} in {len(rows)} rows, the first in row {int(rows[0])}, "
+            f"{_column(names, column)}; "
             "one such row would spoil the output of all: mend it, scale the column or leave it out"
         )
     large = (most >= LARGE).nonzero().view(-1).tolist()
     if large:
         more = f" (and {len(large) - 1} more columns)" if len(large) > 1 else ""
         logger.warning(
-            f"warning: {info.name}: {key}, {_column(names, large[0])} reaches {float(most[large[0]]):.3g}{more}; float32 keeps "
+            f"warning: {info.name}: {key}, {_column(names, large[0])} reaches {float(most[large[0]]):.3g}{more}; "
+            "float32 keeps "
             "7 digits, beside such values those of other nodes are lost: scale the column or take its logarithm"
         )
 
@@ -133,7 +140,8 @@ def _check_targets(info: Info, y: Tensor | None) -> None:
     if bool(wrong.any()):
         first = [int(i) for i in wrong.nonzero()[0]]
         raise DataError(
-            f"{info.name}: {int(wrong.sum())} of {y.numel()} labels are out of range, the first is {y[tuple(first)].item():g} "
+            f"{info.name}: {int(wrong.sum())} of {y.numel()} labels are out of range, the first is "
+            f"{y[tuple(first)].item():g} "
             f"in row {first[0]}; they must be {wanted}"
         )
 
@@ -156,7 +164,8 @@ def _check_parts(dataset: GraphDataset, number: int) -> None:
     if int(seen.max()) > 1:
         twice = (seen > 1).nonzero()
         logger.warning(
-            f"warning: {where} has {len(twice)} {what}s in more than one part, or twice in one, the first is {int(twice[0])}; "
+            f"warning: {where} has {len(twice)} {what}s in more than one part, or twice in one, the first is "
+            f"{int(twice[0])}; "
             "scores on what was trained on say little"
         )
 

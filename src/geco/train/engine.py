@@ -1,7 +1,7 @@
 """The training loop. There is one, for one graph or many, for GECO and every baseline.
 
-A step depends on (configuration, weights, epoch, batch) only: dropout is drawn from a generator seeded by them, batches and
-node orders are pure functions of them. So a run that was killed goes on bit by bit as if it had not been.
+A step depends on (configuration, weights, epoch, batch) only: dropout is drawn from a generator seeded by them, batches
+and node orders are pure functions of them. So a run that was killed goes on bit by bit as if it had not been.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Trainer:
             found = checkpoint.newest(run.path / "last")
             if found is not None:
                 if found.about.get("data", self.data) != self.data:
-                    raise CheckpointError(f"{self.info.name} has changed since {run.path} was started; choose another --out")
+                    raise CheckpointError(
+                        f"{self.info.name} has changed since {run.path} was started; choose another --out"
+                    )
                 self.state = checkpoint.restore(found, self._models, self.optimizer)
             run.rewind(self.state.history)
         except BaseException:
@@ -115,7 +117,12 @@ class Trainer:
         """Train to the end and return the result: the test score at the best validation epoch."""
         try:
             self._epochs()
-            result = {**self.state.best, "metric": self.metric, "epochs": self.state.epoch, "parameters": self.parameters}
+            result = {
+                **self.state.best,
+                "metric": self.metric,
+                "epochs": self.state.epoch,
+                "parameters": self.parameters,
+            }
             if self.run is not None:
                 self.run.finish(result)
             return result
@@ -230,7 +237,12 @@ class Trainer:
         return new > old if METRICS[self.metric].better == "higher" else new < old
 
     def _about(self) -> dict[str, Any]:
-        kept = {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json(), "data": self.data}
+        kept = {
+            "network": self.model.config,
+            "info": self.info.to_json(),
+            "config": self.config.to_json(),
+            "data": self.data,
+        }
         return kept if self.schema is None else {**kept, "schema": self.schema}
 
     def _save(self) -> None:

@@ -1,4 +1,6 @@
-"""Stop at the first number that is not finite, before it reaches the weights or the disk, and say where it came from."""
+"""Stop at the first number that is not finite, before it reaches the weights or the disk, and say where it came
+from.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +57,7 @@ def check_weights(arrays: Mapping[str, Tensor], where: str) -> None:
     bad = [name for name, value in arrays.items() if value.is_floating_point() and not bool(value.isfinite().all())]
     if bad:
         raise NumericalError(
-            f"{', '.join(bad[:3])} {'is' if len(bad) == 1 else 'are'} not finite in {where}; it was not saved, checkpoints "
+            f"{', '.join(bad[:3])} {'is' if len(bad) == 1 else 'are'} not finite in {where}; it was not saved, "
+            "checkpoints "
             "before it are kept; lower --optim.lr"
         )

@@ -18,7 +18,8 @@ __all__ = ["available", "check_memory", "least"]
 
 
 def available() -> int | None:
-    """Return how many bytes this process can still take: of the machine, its control group and its own limit; None if unknown.
+    """Return how many bytes this process can still take: of the machine, its control group and its own limit; None if
+    unknown.
 
     Example:
         >>> (available() or 1) > 0
@@ -45,9 +46,10 @@ def least(config: Config, columns: int, nodes: float) -> int:
 
     Args:
         config: width, depth, precision and whether there is a second pass.
-        columns: of the features. The first layer has a weight for each and each channel, the others one for each pair of
-            channels; a weight has a gradient and two moments.
-        nodes: in a step. Every layer keeps two rows or more of each until the backward pass, of both passes if there are two.
+        columns: of the features. The first layer has a weight for each and each channel, the others one for each pair
+            of channels; a weight has a gradient and two moments.
+        nodes: in a step. Every layer keeps two rows or more of each until the backward pass, of both passes if there
+            are two.
 
     Example:
         >>> least(Config(), columns=0, nodes=1000) == 16 * 64**2 + 1000 * 2 * 2 * 64 * 4
@@ -61,9 +63,12 @@ def least(config: Config, columns: int, nodes: float) -> int:
 def check_memory(config: Config, columns: int, nodes: float, device: torch.device) -> None:
     """Refuse what cannot fit."""
     need = least(config, columns, nodes)
-    free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available() if device.type == "cpu" else None
+    free = (
+        torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available() if device.type == "cpu" else None
+    )
     if free is not None and need > free:
         raise ResourceError(
-            f"training takes over {need / 2**30:.3g} GiB of memory beside its data, {free / 2**30:.3g} GiB are there; lower "
+            f"training takes over {need / 2**30:.3g} GiB of memory beside its data, {free / 2**30:.3g} GiB are there; "
+            "lower "
             "--model.hidden, --model.layers or --data.batch-size"
         )

@@ -16,7 +16,8 @@ __all__ = ["averaged", "make_optimizer", "rate", "set_rate"]
 
 
 def make_optimizer(model: nn.Module, config: OptimConfig) -> optim.Optimizer:
-    """Return the optimiser with its groups: matrices, which decay; the rest; and GECO's filters, with a rate of their own.
+    """Return the optimiser with its groups: matrices, which decay; the rest; and GECO's filters, with a rate of their
+    own.
 
     Example:
         >>> groups = make_optimizer(nn.Linear(2, 3), OptimConfig(lr=0.1)).param_groups

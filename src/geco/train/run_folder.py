@@ -1,4 +1,6 @@
-"""A run's folder: configuration, environment, metrics with one line an evaluation, and a lock so that one process owns it."""
+"""A run's folder: configuration, environment, metrics with one line an evaluation, and a lock so that one process owns
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ __all__ = ["RunFolder"]
 
 logger = logging.getLogger(__name__)
 
-# Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or number
-# of threads rounds differently; the rest changes no bit of what a step does.
+# Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or
+# number of threads rounds differently; the rest changes no bit of what a step does.
 RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
 FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
@@ -33,7 +35,8 @@ class RunFolder:
 
     Args:
         path: the folder; made if it is not there.
-        config: of this run; a folder that holds another one is refused, field by field, but for settings that may change.
+        config: of this run; a folder that holds another one is refused, field by field, but for settings that may
+            change.
         resume: whether to go on with what is there.
     """
 
@@ -57,7 +60,9 @@ class RunFolder:
     def _open(self, resume: bool) -> None:
         if not (self.path / "config.toml").exists():
             write_file(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
-            write_file(self.path / "config.toml", to_toml(self.config).encode())  # last: with it, the folder holds a run
+            write_file(
+                self.path / "config.toml", to_toml(self.config).encode()
+            )  # last: with it, the folder holds a run
         elif not resume:
             raise UsageError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
         else:
@@ -72,14 +77,18 @@ class RunFolder:
 
     def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
         """Take over settings that may change, and refuse all if there is one that may not."""
-        refused = [f"{name}: {old!r} there, {new!r} now" for name, old, new in changes if not self._free(name, old, new)]
+        refused = [
+            f"{name}: {old!r} there, {new!r} now" for name, old, new in changes if not self._free(name, old, new)
+        ]
         if refused:
             raise CheckpointError(
                 f"{self.path} was started with another configuration ({'; '.join(refused)}); "
                 "give the same settings to go on, or choose another --out"
             )
         if changes:
-            logger.info(f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes))
+            logger.info(
+                f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes)
+            )
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
             write_file(self.path / "config.toml", to_toml(self.config).encode())
 
@@ -92,7 +101,9 @@ class RunFolder:
     def check(self) -> None:
         """Refuse to write into a folder that was removed, or made anew by another process, while this one trained."""
         if _identity(self.path / ".lock") != self._mine:
-            raise ResourceError(f"{self.path} was removed or replaced while it was trained in; nothing more is written to it")
+            raise ResourceError(
+                f"{self.path} was removed or replaced while it was trained in; nothing more is written to it"
+            )
 
     def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
         """Add one evaluation."""

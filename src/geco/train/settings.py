@@ -1,4 +1,6 @@
-"""The settings of a run: frozen dataclasses with defaults, ranges and a line of help each. Nothing here imports torch."""
+"""The settings of a run: frozen dataclasses with defaults, ranges and a line of help each. Nothing here imports
+torch.
+"""
 
 from __future__ import annotations
 
@@ -72,19 +74,25 @@ class ModelConfig:
     adjacency: Literal["sym", "row", "none", "attention"] = "sym"
     """How GECO's local block normalises the adjacency."""
     filter: FilterName = "auto"
-    """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is by what the data is."""
+    """Filters of GECO: windows over distances, waves of the ring, the mean, none, the paper's; auto is by what the data
+    is.
+    """
     support: int = 128
     """Farthest distance that windows see, in nodes."""
     filter_start: Literal["silent", "drawn"] = "silent"
     """Start of windows: silent, so that a fresh block is the gated mean, or with weights drawn."""
     filter_gain: Literal["none", "mean", "l1"] = "none"
-    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values; mean is for waves too."""
+    """Gain of the paper's filter: none as it is written, 1 / N, or 1 / its sum of absolute values; mean is for waves
+    too.
+    """
     ffn_ratio: float = 1.0
     """Width of the feed-forward blocks in multiples of the width."""
     permutation: Choice = "auto"
-    """Node order of GECO and Hyena: as in the file, shuffled once or for every epoch and layer, or made from the graph."""
+    """Node order of GECO and Hyena: as in the file, shuffled once or for every epoch and layer, or made from the graph.
+    """
     structure_version: Literal[1, 2] = 2
-    """Of the order made from the graph: 2 reads all chains of alike links one way, 1 is for what was trained before it."""
+    """Of the order made from the graph: 2 reads all chains of alike links one way, 1 is for what was trained before it.
+    """
     eval_orders: int = 4
     """Orders averaged at test time under dynamic permutation."""
     hyena_length: int = 0
@@ -124,11 +132,28 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Check ranges."""
-        _least("model", self, hidden=1, layers=1, order=1, eval_orders=1, heads=1, encoding_width=1, head_layers=1, diffusion=0)
+        _least(
+            "model",
+            self,
+            hidden=1,
+            layers=1,
+            order=1,
+            eval_orders=1,
+            heads=1,
+            encoding_width=1,
+            head_layers=1,
+            diffusion=0,
+        )
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:
-            raise UsageError(f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}")
-        if self.filter_gain != "none" and self.filter != "paper" and (self.filter, self.filter_gain) != ("waves", "mean"):
+            raise UsageError(
+                f"--model.hyena-length must be at least 2, or 0 for that of each graph; got {self.hyena_length}"
+            )
+        if (
+            self.filter_gain != "none"
+            and self.filter != "paper"
+            and (self.filter, self.filter_gain) != ("waves", "mean")
+        ):
             wanted = "is for --model.filter paper (mean: waves too)"
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         if self.filter_start != "silent" and self.filter != "windows":
@@ -163,7 +188,9 @@ class OptimConfig:
     accumulate: int = 1
     """Batches whose gradients are averaged for one step."""
     average: float = 0.0
-    """Decay, a step, of the running mean of the weights that is evaluated and kept in their place, such as 0.999; 0 is none."""
+    """Decay, a step, of the running mean of the weights that is evaluated and kept in their place, such as 0.999; 0 is
+    none.
+    """
 
     def __post_init__(self) -> None:
         """Check ranges."""
@@ -196,7 +223,9 @@ class TrainConfig:
     consistency: float = 0.0
     """Weight in the loss of how far two passes with different dropout disagree, for few labels; 0 is one pass."""
     statistics: int = 16
-    """Training batches, an epoch at most, that BatchNorm's statistics are made of at each validation; 0 keeps running ones."""
+    """Training batches, an epoch at most, that BatchNorm's statistics are made of at each validation; 0 keeps running
+    ones.
+    """
     tensorboard: bool = False
     """Write TensorBoard's files too."""
     amp: Literal["off", "bf16"] = "off"
@@ -235,4 +264,6 @@ class Config:
 def _least(section: str, config: Any, **least: int) -> None:
     for name, low in least.items():
         if getattr(config, name) < low:
-            raise UsageError(f"--{section}.{name.replace('_', '-')} must be at least {low}, got {getattr(config, name)}")
+            raise UsageError(
+                f"--{section}.{name.replace('_', '-')} must be at least {low}, got {getattr(config, name)}"
+            )

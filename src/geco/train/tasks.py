@@ -1,7 +1,7 @@
 """What a task asks of a network: which rows count, what the loss is, what the metric is given.
 
-Unlabelled rows are -1 (classes) or NaN (labels and values) and count nowhere. For links the network gives an embedding of every
-node, and its head scores pairs of them.
+Unlabelled rows are -1 (classes) or NaN (labels and values) and count nowhere. For links the network gives an embedding
+of every node, and its head scores pairs of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def loss(
     """
     if info.level == "link":
         assert isinstance(head, LinkHead)
-        return F.binary_cross_entropy_with_logits(head.pairs(output, data.edge_label_index), data.edge_label.float().view(-1))
+        return F.binary_cross_entropy_with_logits(
+            head.pairs(output, data.edge_label_index), data.edge_label.float().view(-1)
+        )
     output, wanted = _rows(output, data, mask, info)
     there = wanted.isfinite() if wanted.is_floating_point() else wanted >= 0
     if not bool(there.any()):  # this batch teaches nothing; that others do was checked at the start
@@ -54,7 +56,8 @@ def loss(
 
 def disagreement(outputs: list[Tensor]) -> Tensor:
     r"""Return how far passes with different dropout are from what they agree on, as in GRAND (Feng et al., 2020):
-    :math:`\frac{1}{S N} \sum_{s, i} |p_{si} - t_i|^2`, the target :math:`t_i \propto \bar p_i^2` being their sharpened mean.
+    :math:`\frac{1}{S N} \sum_{s, i} |p_{si} - t_i|^2`, the target :math:`t_i \propto \bar p_i^2` being their sharpened
+    mean.
 
     Labels do not occur in it, so that all rows teach, also where few have one. The target has no gradient.
 

@@ -45,7 +45,8 @@ class Run:
             smiles = (Column("molecules", "smiles", "smiles", "text"),)
             return Schema("molecules", "graph", i.target, i.metric, i.names, counts, False, smiles)
         raise DataError(
-            f"{path}: how to read new files is known for runs on imported data and on molecules, this one is on {i.name}; "
+            f"{path}: how to read new files is known for runs on imported data and on molecules, this one is on "
+            f"{i.name}; "
             "load the network in Python with geco.train.trained_run.load_run"
         )
 

@@ -84,7 +84,12 @@ def test_graphs_are_the_syntax_trees(dataset: GraphDataset) -> None:
     nodes = ast.walk(ast.parse(dedent(SOURCE)))
     functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     kept = ["readFile", "get_area2", "outer", "inner"]
-    assert [words(dataset, i) for i in range(len(dataset))] == [["read", "file"], ["get", "area2"], ["outer"], ["inner"]]
+    assert [words(dataset, i) for i in range(len(dataset))] == [
+        ["read", "file"],
+        ["get", "area2"],
+        ["outer"],
+        ["inner"],
+    ]
     types: dict[int, str] = {}
     attributes: dict[int, str | None] = {0: None, 2: "MASK"}
     for index, name in enumerate(kept):
@@ -169,8 +174,21 @@ def test_copies_are_dropped(tmp_path: Path) -> None:
 
 
 def test_which_files_are_read(tmp_path: Path) -> None:
-    files = ("a", "package.__init__", "package.b", "test.c", "package.tests.d", "site-packages.e", "idlelib.idle_test.f")
-    make(tmp_path, **dict.fromkeys(files, "def f(): pass"), broken="def f(:", latin="# coding: latin-1\ndef f(): return 'x'")
+    files = (
+        "a",
+        "package.__init__",
+        "package.b",
+        "test.c",
+        "package.tests.d",
+        "site-packages.e",
+        "idlelib.idle_test.f",
+    )
+    make(
+        tmp_path,
+        **dict.fromkeys(files, "def f(): pass"),
+        broken="def f(:",
+        latin="# coding: latin-1\ndef f(): return 'x'",
+    )
     (tmp_path / "nulls.py").write_bytes(b"def f(): pass\0")
     (tmp_path / "bytes.py").write_bytes("# coding: latin-1\ndef f(): return 'é'".encode("latin-1"))
     (tmp_path / "notes.txt").write_text("def f(): pass")

@@ -95,7 +95,9 @@ def test_random_graphs_are_a_function_of_the_seed() -> None:
     assert len(one.split().train) == 18
 
 
-@pytest.mark.parametrize("wrong", [{}, {"degree": 1, "density": 0.1}, {"degree": 10}, {"density": 1.5}, {"density": -0.1}])
+@pytest.mark.parametrize(
+    "wrong", [{}, {"degree": 1, "density": 0.1}, {"degree": 10}, {"density": 1.5}, {"density": -0.1}]
+)
 def test_wrong_random_graphs_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="density"):
         erdos_renyi(10, **wrong)  # type: ignore[arg-type]
@@ -201,6 +203,11 @@ def test_copy_tasks_are_a_function_of_the_seed(make: Copies) -> None:
 
 
 def test_wrong_copy_tasks_are_refused() -> None:
-    for make in (lambda: ring_copy(1), lambda: tree_copy(0), lambda: ring_copy(3, keys=1), lambda: tree_copy(3, graphs=5)):
+    for make in (
+        lambda: ring_copy(1),
+        lambda: tree_copy(0),
+        lambda: ring_copy(3, keys=1),
+        lambda: tree_copy(3, graphs=5),
+    ):
         with pytest.raises(UsageError, match="or more"):
             make()

@@ -64,7 +64,9 @@ def test_features_do_not_change_the_key_edges_do(tmp_path: Path, monkeypatch: py
         encode(dataset(29), [Degree()], Cache(tmp_path))
 
 
-def test_long_work_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_long_work_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "geco")
     monkeypatch.setattr(budget, "LONG", 0.0)
     encode(dataset(), [Degree()], Cache(tmp_path), workers=0)
@@ -89,6 +91,8 @@ def test_same_name_twice_is_refused(tmp_path: Path) -> None:
 def test_graphs_without_nodes_or_edges(tmp_path: Path) -> None:
     empty = torch.zeros(2, 0, dtype=torch.int64)
     graphs = [{"x": torch.zeros(n, 1), "edge_index": empty, "y": torch.tensor([0])} for n in (3, 1)]
-    found = encode(collect(Info("bare", "graph", "class", 2, "accuracy"), graphs), ENCODINGS, Cache(tmp_path), workers=2)
+    found = encode(
+        collect(Info("bare", "graph", "class", 2, "accuracy"), graphs), ENCODINGS, Cache(tmp_path), workers=2
+    )
     assert found.arrays["node/lap_pe"].shape == (4, 4)
     assert not found.arrays["node/lap_pe"].any()

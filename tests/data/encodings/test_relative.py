@@ -30,7 +30,9 @@ def test_svd_error_is_optimal(graph: tuple[Ends, int], k: int) -> None:
     assert not found[:, graph[1] : k].any()
 
 
-@pytest.mark.parametrize("ends", [random_graph(200, 6), np.hstack([ring(200), ring(200)[::-1]])], ids=["directed", "bipartite"])
+@pytest.mark.parametrize(
+    "ends", [random_graph(200, 6), np.hstack([ring(200), ring(200)[::-1]])], ids=["directed", "bipartite"]
+)
 def test_large_svd_agrees(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = AdjacencySVD(5).compute(ends, 200)
     monkeypatch.setattr(relative, "DENSE", 5)

@@ -1,4 +1,6 @@
-"""Places of a whole data set: made by `encode`, cached, with the node categories as colours; the transform; real molecules."""
+"""Places of a whole data set: made by `encode`, cached, with the node categories as colours; the transform; real
+molecules.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,15 @@ def test_cached_and_made_anew_when_categories_change(tmp_path: Path, monkeypatch
 def test_more_than_a_float_can_count(tmp_path: Path) -> None:
     nodes = 2**24 + 3  # no edges: every node is like the others
     arrays = {
-        "ptr/node": torch.tensor([0, nodes]), "ptr/edge": torch.tensor([0, 0]), "edge/edge_index": torch.zeros(2, 0).long(),
+        "ptr/node": torch.tensor([0, nodes]), "ptr/edge": torch.tensor([0, 0]),
+        "edge/edge_index": torch.zeros(2, 0).long(),
     }  # fmt: skip
     place = np.arange(nodes)[::-1].copy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StructureOrder, "compute", lambda self, *_: place)
-        found = encode(GraphDataset(Info("big", "node", "class", 2, "accuracy"), arrays), [StructureOrder()], Cache(tmp_path))
+        found = encode(
+            GraphDataset(Info("big", "node", "class", 2, "accuracy"), arrays), [StructureOrder()], Cache(tmp_path)
+        )
     assert found.arrays["node/place"].dtype == torch.int32
     assert int(found.arrays["node/place"][0]) == nodes - 1
     assert int(found.arrays["node/place"][1]) == nodes - 2

@@ -176,7 +176,9 @@ def test_a_header_of_huge_size_in_tar_is_refused(tmp_path: Path) -> None:
     refuse(tmp_path / "a", "cannot unpack")
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 not a zip", b"<html></html>" * 100, b"\x1f\x8bnot gzip", bytes(10240)])
+@pytest.mark.parametrize(
+    "data", [b"", b"PK\x03\x04 not a zip", b"<html></html>" * 100, b"\x1f\x8bnot gzip", bytes(10240)]
+)
 def test_what_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     refuse(tmp_path / "a", "cannot unpack .*download it again")

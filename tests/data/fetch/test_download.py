@@ -21,7 +21,9 @@ from geco.errors import DataError, ResourceError
 from tests.data.fetch.server import BODY, HALF, SHA256, Handler, Server, hang_up, only
 
 
-def test_a_file_comes_whole_once_and_its_sum_is_told(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_comes_whole_once_and_its_sum_is_told(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "geco")
     path = fetch(server.file(), tmp_path / "new" / "folder")
     assert path.read_bytes() == BODY
@@ -31,7 +33,9 @@ def test_a_file_comes_whole_once_and_its_sum_is_told(server: Server, tmp_path: P
     assert server.ranges == [None]
 
 
-@pytest.mark.parametrize("known", [{"sha256": SHA256.upper()}, {"md5": hashlib.md5(BODY).hexdigest()}, {"size": len(BODY)}])
+@pytest.mark.parametrize(
+    "known", [{"sha256": SHA256.upper()}, {"md5": hashlib.md5(BODY).hexdigest()}, {"size": len(BODY)}]
+)
 def test_a_known_sum_or_size_is_compared(server: Server, tmp_path: Path, known: dict[str, Any]) -> None:
     assert fetch(server.file(**known), tmp_path).read_bytes() == BODY
 
@@ -88,13 +92,17 @@ def test_a_server_that_ignores_ranges_starts_anew(server: Server, tmp_path: Path
 
 def test_another_version_starts_anew(server: Server, tmp_path: Path) -> None:
     other = BODY[::-1]
-    server.answer = lambda handler, number: hang_up(handler, BODY[:HALF]) if number == 1 else handler.rest(other, '"two"')
+    server.answer = lambda handler, number: (
+        hang_up(handler, BODY[:HALF]) if number == 1 else handler.rest(other, '"two"')
+    )
     assert fetch(server.file(), tmp_path).read_bytes() == other
 
 
 @pytest.mark.parametrize("etag", ['W/"weak"', ""])
 def test_without_a_sure_version_it_starts_anew(server: Server, tmp_path: Path, etag: str) -> None:
-    server.answer = lambda handler, number: hang_up(handler, BODY[:HALF], ETag=etag) if number == 1 else handler.reply(BODY)
+    server.answer = lambda handler, number: (
+        hang_up(handler, BODY[:HALF], ETag=etag) if number == 1 else handler.reply(BODY)
+    )
     assert fetch(server.file(), tmp_path).read_bytes() == BODY
     assert server.ranges == [None, None]
 
@@ -160,7 +168,9 @@ def test_a_full_disk_is_told(server: Server, tmp_path: Path, monkeypatch: pytest
 
 def test_offline_says_what_to_put_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remote = Remote("https://example.org/a.zip", "a.zip", size=3)
-    with pytest.raises(DataError, match=r"a\.zip is not there, and downloads are off; get https://example.org/a.zip elsewhere"):
+    with pytest.raises(
+        DataError, match=r"a\.zip is not there, and downloads are off; get https://example.org/a.zip elsewhere"
+    ):
         fetch(remote, tmp_path, offline=True)
     monkeypatch.setenv("GECO_OFFLINE", "1")
     (tmp_path / "a.zip").write_bytes(b"four")

@@ -91,7 +91,9 @@ def test_unsafe_addresses_are_refused(tmp_path: Path, url: str) -> None:
         fetch(Remote(url, "a"), tmp_path)
 
 
-def test_a_stalled_server_is_left_and_continued(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stalled_server_is_left_and_continued(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(download, "TIMEOUT", 0.3)
 
     def answer(handler: Handler, number: int) -> None:

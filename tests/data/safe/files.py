@@ -20,8 +20,20 @@ import scipy.sparse as sp
 import torch
 
 SOUND = [
-    (torch.arange(6.0).reshape(2, 3), torch.arange(4), torch.zeros(0, 2), torch.tensor(True), torch.ones(4, 3).t()[1:, 1:]),
-    {"x": np.arange(5), 2: np.float32(2), "text": np.array(["a", "bc"]), "big": np.arange(3, dtype=">i4"), (1, "k"): None},
+    (
+        torch.arange(6.0).reshape(2, 3),
+        torch.arange(4),
+        torch.zeros(0, 2),
+        torch.tensor(True),
+        torch.ones(4, 3).t()[1:, 1:],
+    ),
+    {
+        "x": np.arange(5),
+        2: np.float32(2),
+        "text": np.array(["a", "bc"]),
+        "big": np.arange(3, dtype=">i4"),
+        (1, "k"): None,
+    },
     {
         "f": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
         "empty": np.ones((0, 3)),

@@ -65,7 +65,16 @@ def test_payloads_by_hand_do_not_run(tmp_path: Path, name: str) -> None:
 def test_the_payloads_are_real(tmp_path: Path) -> None:
     """A careless reader would run them."""
     marker = tmp_path / "marker"
-    for name in ("system", "subprocess", "eval", "exec", "map", "nested in containers", "object array", "tensor memory"):
+    for name in (
+        "system",
+        "subprocess",
+        "eval",
+        "exec",
+        "map",
+        "nested in containers",
+        "object array",
+        "tensor memory",
+    ):
         with contextlib.suppress(Exception):
             pickle.loads(pickle.dumps(files.objects(marker)[name]))
         assert marker.exists(), name

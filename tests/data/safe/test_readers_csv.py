@@ -63,7 +63,9 @@ def test_an_empty_table_is_told(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("header", [None, 0])
 @pytest.mark.parametrize("dtype", [None, np.int64, str])
 @pytest.mark.parametrize(("row", "fields"), [("5", 1), ("5,6,7", 3), ("5,6,7,8", 4)])
-def test_ragged_rows_are_told(tmp_path: Path, name: str, header: int | None, dtype: type | None, row: str, fields: int) -> None:
+def test_ragged_rows_are_told(
+    tmp_path: Path, name: str, header: int | None, dtype: type | None, row: str, fields: int
+) -> None:
     for text, line in (
         (f"1,2\n3,4\n{row}\n6,7\n", 3),
         (f"1,2\n\n3,4\n5,6\n{row}\n", 5),

@@ -68,7 +68,9 @@ def fuzz_old_torch() -> bytes:
         (readers.read_torch, fuzz_old_torch),
     ],
 )
-def test_random_damage_is_refused_or_harmless(tmp_path: Path, read: Callable[[Path], Any], make: Callable[[], bytes]) -> None:
+def test_random_damage_is_refused_or_harmless(
+    tmp_path: Path, read: Callable[[Path], Any], make: Callable[[], bytes]
+) -> None:
     rng, data, told = random.Random(0), make(), []
     read(put(tmp_path / "a", data))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

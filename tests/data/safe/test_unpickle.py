@@ -100,7 +100,8 @@ def data_dir() -> Path:
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("name", "nodes", "features", "classes", "edges"), [("cora", 2708, 1433, 7, 10858), ("pubmed", 19717, 500, 3, 88676)]
+    ("name", "nodes", "features", "classes", "edges"),
+    [("cora", 2708, 1433, 7, 10858), ("pubmed", 19717, 500, 3, 88676)],
 )
 def test_planetoid(data_dir: Path, name: str, nodes: int, features: int, classes: int, edges: int) -> None:
     part = {

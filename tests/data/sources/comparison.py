@@ -32,7 +32,11 @@ def assert_same(dataset: GraphDataset, wanted: Data) -> None:
     assert torch.equal(found.y.view(-1), wanted.y.long().view(-1))
     for number in range(dataset.num_splits):
         split = dataset.split(number)
-        for part, mask in ((split.train, wanted.train_mask), (split.valid, wanted.val_mask), (split.test, wanted.test_mask)):
+        for part, mask in (
+            (split.train, wanted.train_mask),
+            (split.valid, wanted.val_mask),
+            (split.test, wanted.test_mask),
+        ):
             mask = mask if mask.dim() == 1 else mask[:, number]
             assert torch.equal(part.sort().values, mask.nonzero().view(-1))
 

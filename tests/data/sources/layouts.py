@@ -25,7 +25,12 @@ SAINT_NODES = 30
 PCQM_SMILES = ["C" * n + "O" for n in range(1, 13)]
 PCQM_GAPS = np.linspace(2, 8, 12)
 PCQM_GAPS[10:] = np.nan  # OGB's test sets have no public values
-PCQM_SPLIT = {"train": np.arange(8), "valid": np.array([9, 8]), "test-dev": np.array([10]), "test-challenge": np.array([11])}
+PCQM_SPLIT = {
+    "train": np.arange(8),
+    "valid": np.array([9, 8]),
+    "test-dev": np.array([10]),
+    "test-challenge": np.array([11]),
+}
 CODE2_NODES, CODE2_EDGES = [4, 1, 5, 2], [3, 0, 4, 1]
 CODE2_ENDS = [[0, 1], [1, 2], [0, 3], [0, 1], [0, 2], [2, 3], [3, 4], [0, 1]]
 CODE2_PARTS = {"train": [2, 0], "valid": [1], "test": [3]}
@@ -52,12 +57,21 @@ def _pixels(rng: np.random.Generator, name: str) -> tuple[Any, ...]:
     used = np.delete(np.arange(91), lrgb.COCO_UNUSED) if name == "coco-sp" else np.arange(21)
     y = rng.choice(used, n)
     x, edge_attr = torch.from_numpy(rng.normal(size=(n, 14))), torch.from_numpy(rng.normal(size=(m, 2)))
-    return x, edge_attr, torch.from_numpy(rng.integers(0, n, (2, m))), y.tolist() if rng.random() < 0.5 else torch.from_numpy(y)
+    return (
+        x,
+        edge_attr,
+        torch.from_numpy(rng.integers(0, n, (2, m))),
+        y.tolist() if rng.random() < 0.5 else torch.from_numpy(y),
+    )
 
 
 def _molecule(rng: np.random.Generator, name: str) -> tuple[Any, ...]:
     n, m, links = rng.integers(1, 6), rng.integers(0, 9), rng.integers(0, 4)
-    graph = (rng.integers(0, ATOM_CATEGORIES, (n, 9)), rng.integers(0, BOND_CATEGORIES, (m, 3)), rng.integers(0, n, (2, m)))
+    graph = (
+        rng.integers(0, ATOM_CATEGORIES, (n, 9)),
+        rng.integers(0, BOND_CATEGORIES, (m, 3)),
+        rng.integers(0, n, (2, m)),
+    )
     targets: dict[str, tuple[np.ndarray, ...]] = {
         "peptides-func": (rng.integers(0, 2, (1, 10)).astype(np.float32),),
         "peptides-struct": (rng.normal(size=(1, 11)).astype(np.float32),),
@@ -200,7 +214,9 @@ def write_saint(folder: Path, labels: int = 0, classes: int = 7, seed: int = 0) 
     y = rng.integers(0, 2, (SAINT_NODES, labels)).tolist() if labels else rng.integers(0, classes, SAINT_NODES).tolist()
     (folder / "class_map.json").write_text(json.dumps({str(i): y[i] for i in order}))
     parts = np.split(rng.permutation(SAINT_NODES), [15, 22])
-    (folder / "role.json").write_text(json.dumps({k: p.tolist() for k, p in zip(("tr", "va", "te"), parts, strict=True)}))
+    (folder / "role.json").write_text(
+        json.dumps({k: p.tolist() for k, p in zip(("tr", "va", "te"), parts, strict=True)})
+    )
 
 
 def write_pcqm4mv2(folder: Path) -> None:

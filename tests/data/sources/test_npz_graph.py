@@ -70,7 +70,9 @@ def test_split_beside_the_graph_is_taken(tmp_path: Path, file: str) -> None:
     train, valid, test = np.split(np.random.default_rng(1).permutation(NODES), [30, 40])
     np.savez(folder / "split.npz", train=train, valid=valid, test=test)
     split = read("amazon-photo", tmp_path).split()
-    assert [split.train.tolist(), split.valid.tolist(), split.test.tolist()] == [p.tolist() for p in (train, valid, test)]
+    assert [split.train.tolist(), split.valid.tolist(), split.test.tolist()] == [
+        p.tolist() for p in (train, valid, test)
+    ]
 
 
 def test_graph_without_its_split_is_not_taken_for_the_public_file(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from tests.data.sources.layouts import OGB_NODES, OGB_PARTS, write_ogb, write_og
 
 
 @pytest.mark.parametrize("name", ["ogbg-molhiv", "ogbg-molpcba", "ogbg-ppa"])
-def test_equals_what_was_written_and_what_ogb_reads(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equals_what_was_written_and_what_ogb_reads(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]
     from ogb.io.read_graph_raw import read_csv_graph_raw
 
@@ -31,7 +33,9 @@ def test_equals_what_was_written_and_what_ogb_reads(name: str, tmp_path: Path, c
         assert graph.num_nodes == wanted["num_nodes"] == OGB_NODES[i]
         np.testing.assert_array_equal(graph.edge_index, wanted["edge_index"])
         np.testing.assert_array_equal(graph.edge_attr, wanted["edge_feat"])
-        np.testing.assert_array_equal(graph.x, np.zeros((OGB_NODES[i], 1)) if name == "ogbg-ppa" else wanted["node_feat"])
+        np.testing.assert_array_equal(
+            graph.x, np.zeros((OGB_NODES[i], 1)) if name == "ogbg-ppa" else wanted["node_feat"]
+        )
     assert dataset[0].edge_index.tolist() == [[0, 1, 2, 1], [1, 0, 1, 2]]
     np.testing.assert_array_equal(dataset.arrays["graph/y"], tables["graph-label"])  # NaN where missing
     split = dataset.split()

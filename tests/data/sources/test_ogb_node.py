@@ -20,7 +20,9 @@ def test_values_are_those_of_the_files(tmp_path: Path, folder: str) -> None:
     dataset = read("ogbn-arxiv", tmp_path)
     graph = dataset[0]
     assert torch.equal(graph.x, torch.from_numpy(found["x"]))
-    assert torch.equal(graph.edge_index, torch.from_numpy(found["edges"]).T)  # directed, in the file's order, nothing left out
+    assert torch.equal(
+        graph.edge_index, torch.from_numpy(found["edges"]).T
+    )  # directed, in the file's order, nothing left out
     assert torch.equal(graph.y, torch.from_numpy(found["y"]))
     assert torch.equal(graph.year, torch.from_numpy(found["year"]))
     split = dataset.split()

@@ -64,7 +64,10 @@ def test_missing_and_wrong_files_are_named(folder: Path, name: str, content: byt
 @pytest.mark.parametrize(
     ("split", "wanted"),
     [
-        ({"train": np.arange(3), "valid": np.array([8])}, "3 training molecules, 3 of them are wanted for validation alone"),
+        (
+            {"train": np.arange(3), "valid": np.array([8])},
+            "3 training molecules, 3 of them are wanted for validation alone",
+        ),
         ({"train": np.arange(8)}, "a split with train, valid is wanted, got train"),
         ({**PCQM_SPLIT, "valid": np.array([12])}, "valid must hold numbers of graphs from 0 to 11"),
         ({**PCQM_SPLIT, "valid": np.array([8, 10])}, "1 molecules without a homolumogap"),

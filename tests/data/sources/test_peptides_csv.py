@@ -28,7 +28,12 @@ def write_split(path: Path, split: object = SPLIT) -> None:
 
 @pytest.fixture
 def func(tmp_path: Path) -> Path:
-    table = {"smiles": SMILES, "peptide_seq": list("abcde"), "labels": [str(row) for row in LABELS], "identifier": range(5)}
+    table = {
+        "smiles": SMILES,
+        "peptide_seq": list("abcde"),
+        "labels": [str(row) for row in LABELS],
+        "identifier": range(5),
+    }
     pd.DataFrame(table).to_csv(tmp_path / "peptide_multi_class_dataset.csv.gz")
     write_split(tmp_path / "splits_random_stratified_peptide.pickle")
     return tmp_path

@@ -26,13 +26,18 @@ FIRST, TEST, FEATURES = 640, 40, 9
 def dump(path: Path, value: Any) -> None:
     """Write a pickle as Python 2 with the NumPy and SciPy of 2016 did."""
     text = pickle.dumps(value, protocol=2)
-    for new, old in ((b"scipy.sparse._csr", b"scipy.sparse.csr"), (b"numpy._core.multiarray", b"numpy.core.multiarray")):
+    for new, old in (
+        (b"scipy.sparse._csr", b"scipy.sparse.csr"),
+        (b"numpy._core.multiarray", b"numpy.core.multiarray"),
+    ):
         text = text.replace(new, old)
     path.write_bytes(text)
 
 
 def write(folder: Path, name: str, left_out: int = 0) -> None:
-    """Write a data set whose test nodes are shuffled; ``left_out`` of them are missing from the index, as in Citeseer."""
+    """Write a data set whose test nodes are shuffled; ``left_out`` of them are missing from the index, as in
+    Citeseer.
+    """
     classes = find(name).num_targets
     rng = np.random.default_rng(0)
     nodes = FIRST + TEST
@@ -46,7 +51,13 @@ def write(folder: Path, name: str, left_out: int = 0) -> None:
     for a, b in edges.T.tolist():
         graph[a].append(b)
     rows = sparse.csr_matrix(x)
-    parts = {"x": rows[: 20 * classes], "allx": rows[:FIRST], "tx": rows[test], "y": y[: 20 * classes], "ally": y[:FIRST]}
+    parts = {
+        "x": rows[: 20 * classes],
+        "allx": rows[:FIRST],
+        "tx": rows[test],
+        "y": y[: 20 * classes],
+        "ally": y[:FIRST],
+    }
     parts |= {"ty": y[test], "graph": graph}
     folder.mkdir(parents=True)
     for part, value in parts.items():

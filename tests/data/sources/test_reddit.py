@@ -41,7 +41,9 @@ def test_wrong_data_is_named(tmp_path: Path, changes: dict[str, np.ndarray], mes
 def test_wrong_graph_is_named(tmp_path: Path) -> None:
     write_reddit(tmp_path / "reddit")
     path = tmp_path / "reddit" / "reddit_graph.npz"
-    np.savez(path, row=np.array([0, 50]), col=np.array([1, 2]), shape=np.array([REDDIT_NODES, REDDIT_NODES]), data=np.ones(2))
+    np.savez(
+        path, row=np.array([0, 50]), col=np.array([1, 2]), shape=np.array([REDDIT_NODES, REDDIT_NODES]), data=np.ones(2)
+    )
     with pytest.raises(DataError, match=r"reddit_graph\.npz does not hold a sparse matrix"):
         read("reddit", tmp_path)
     path.write_bytes(b"")

@@ -42,9 +42,21 @@ def test_split_keeps_the_file_s_nodes(tmp_path: Path) -> None:
     [
         ("class_map.json", "{", "class_map.json"),
         ("class_map.json", '{"0": 1}', "class_map.json should map each of 30 nodes"),
-        ("class_map.json", json.dumps({str(i + 1): 0 for i in range(SAINT_NODES)}), "class_map.json should name each node"),
-        ("class_map.json", json.dumps({str(i): "a" for i in range(SAINT_NODES)}), "class_map.json should map node numbers"),
-        ("class_map.json", json.dumps({str(i): 7 for i in range(SAINT_NODES)}), "has classes from 7 to 7, flickr has 0 to 6"),
+        (
+            "class_map.json",
+            json.dumps({str(i + 1): 0 for i in range(SAINT_NODES)}),
+            "class_map.json should name each node",
+        ),
+        (
+            "class_map.json",
+            json.dumps({str(i): "a" for i in range(SAINT_NODES)}),
+            "class_map.json should map node numbers",
+        ),
+        (
+            "class_map.json",
+            json.dumps({str(i): 7 for i in range(SAINT_NODES)}),
+            "has classes from 7 to 7, flickr has 0 to 6",
+        ),
         ("role.json", '{"tr": [0]}', "role.json should list"),
         ("role.json", '{"tr": [0], "va": [0], "te": [1]}', "split 0 has nodes in more than one part"),
         ("role.json", '{"tr": [0], "va": [99], "te": [1]}', "split 0 names nodes outside"),

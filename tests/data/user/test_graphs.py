@@ -17,7 +17,8 @@ from geco.data.user.schema import OwnOptions
 from geco.errors import DataError, UsageError
 
 NODES = (
-    "id,age,size,kind,label,split\na,1,0.5,red,cat,train\nb,2,1.5,blue,dog,train\nc,3,2.5,red,,valid\nd,4,3.5,blue,dog,test\n"
+    "id,age,size,kind,label,split\na,1,0.5,red,cat,train\nb,2,1.5,blue,dog,train\n"
+    "c,3,2.5,red,,valid\nd,4,3.5,blue,dog,test\n"
 )
 EDGES = "source,target,weight,far\na,b,1,0.1\nb,c,2,0.2\nd,a,3,0.3\n"
 
@@ -69,12 +70,16 @@ def test_directed_edges_stay(tmp_path: Path) -> None:
 def test_flags_correct_what_is_guessed(tmp_path: Path) -> None:
     nodes = "who,age,kind,price\n07,1,3,2\n7,2,4,3\n"
     edges = "one,two\n07,7\n"
-    flags = OwnOptions(id="who", label=("price",), task="values", ignore=("kind",), source="one", target="two", metric="rmse")
+    flags = OwnOptions(
+        id="who", label=("price",), task="values", ignore=("kind",), source="one", target="two", metric="rmse"
+    )
     dataset, _ = read_own(write(tmp_path, nodes=nodes, edges=edges), flags)
     assert dataset[0].x.tolist() == [[1], [2]]
     assert dataset[0].y.tolist() == [[2], [3]]
     assert (dataset.info.target, dataset.info.metric, dataset.info.names) == ("values", "rmse", ("price",))
-    dataset, _ = read_own(tmp_path, OwnOptions(id="who", label=("price",), features=("kind",), source="one", target="two"))
+    dataset, _ = read_own(
+        tmp_path, OwnOptions(id="who", label=("price",), features=("kind",), source="one", target="two")
+    )
     assert dataset[0].x.tolist() == [[3], [4]]
     assert dataset.info.target == "class"
 
@@ -84,7 +89,9 @@ def test_several_label_columns(tmp_path: Path) -> None:
     folder = write(tmp_path, nodes=nodes, edges="source,target\na,b\n")
     dataset, schema = read_own(folder, OwnOptions(label=("l1", "l2")))
     assert dataset.info.target == "labels"
-    torch.testing.assert_close(dataset[0].y, torch.tensor([[0, 1], [torch.nan, 1], [torch.nan, torch.nan]]), equal_nan=True)
+    torch.testing.assert_close(
+        dataset[0].y, torch.tensor([[0, 1], [torch.nan, 1], [torch.nan, torch.nan]]), equal_nan=True
+    )
     assert schema.counts == (0, 2)
     assert len(dataset.split().train) == 2  # c has no label at all
     assert read_own(folder, OwnOptions(label=("l1", "f"), ignore=("l2",)))[0].info.target == "values"
@@ -98,7 +105,9 @@ def test_no_features_gives_ones(tmp_path: Path) -> None:
 
 
 def test_excel_and_pandas_habits(tmp_path: Path) -> None:
-    """A byte order mark, spaces around names and cells, blank lines, Windows line ends, pandas' index, labels as 1.0."""
+    """A byte order mark, spaces around names and cells, blank lines, Windows line ends, pandas' index, labels as
+    1.0.
+    """
     nodes = "\ufeff,id , x, label\r\n0, a ,1,1.0\r\n\r\n1,b,2,\r\n2,c,3,2.0\r\n"
     edges = ",source,target\r\n0,a,b\r\n1,b,c\r\n"
     dataset, schema = read_own(write(tmp_path, nodes=nodes, edges=edges))
@@ -194,10 +203,14 @@ def test_new_files_of_the_same_form(tmp_path: Path) -> None:
     assert dataset[0].y.tolist() == [-1, -1]
     assert (same, dataset.num_splits, dataset.info.names) == (schema, 0, ("cat", "dog"))
     write(tmp_path, nodes="size,kind,id,age,label\n9,red,x,8,dog\n7,red,y,6,cow\n")
-    with pytest.raises(DataError, match=r"nodes.csv, line 3, column label: 'cow' is none of the 2 classes known \(cat, dog\)"):
+    with pytest.raises(
+        DataError, match=r"nodes.csv, line 3, column label: 'cow' is none of the 2 classes known \(cat, dog\)"
+    ):
         read_own(folder, schema=schema)
     write(tmp_path, nodes="size,kind,id,age\n9,green,x,8\n7,red,y,6\n")
-    with pytest.raises(DataError, match=r"nodes.csv, line 2, column kind: 'green' is none of the values known \(blue, red\)"):
+    with pytest.raises(
+        DataError, match=r"nodes.csv, line 2, column kind: 'green' is none of the values known \(blue, red\)"
+    ):
         read_own(folder, schema=schema)
     write(tmp_path, nodes="size,kind,id,Age\n9,green,x,8\n")
     with pytest.raises(DataError, match=r"nodes.csv, line 1: no column 'age' among .* Did you mean 'Age'"):

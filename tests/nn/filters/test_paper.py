@@ -100,7 +100,16 @@ def results(sizes: list[int], dtype: torch.dtype, fused: bool, gain: str, order:
 @pytest.mark.parametrize("gain", GAINS)
 @pytest.mark.parametrize(
     ("sizes", "order"),
-    [([3], 2), ([5], 3), ([97], 2), ([997], 1), ([1024], 2), ([1031], 2), ([16381], 2), ([3, 1, 2, 97, 64, 97, 1031, 5], 2)],
+    [
+        ([3], 2),
+        ([5], 3),
+        ([97], 2),
+        ([997], 1),
+        ([1024], 2),
+        ([1031], 2),
+        ([16381], 2),
+        ([3, 1, 2, 97, 64, 97, 1031, 5], 2),
+    ],
 )
 def test_values_and_gradients_of_the_layer(sizes: list[int], order: int, gain: str, width: int) -> None:
     kinds = ((torch.float32, True), (torch.float32, False), (torch.float64, False), (torch.float64, True))
@@ -113,7 +122,9 @@ def test_values_and_gradients_of_the_layer(sizes: list[int], order: int, gain: s
 @pytest.mark.parametrize("gain", GAINS)
 @pytest.mark.parametrize("n", [1, 2, 3, 97])
 def test_small_rings_without_batchnorm(n: int, gain: str) -> None:
-    """One and two nodes, where BatchNorm leaves nothing but signs; over several draws, because a few numbers can be lucky."""
+    """One and two nodes, where BatchNorm leaves nothing but signs; over several draws, because a few numbers can be
+    lucky.
+    """
     errors = torch.zeros(2, 12)
     for seed in range(10):
         runs = []

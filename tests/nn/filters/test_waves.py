@@ -16,7 +16,7 @@ from tests.conftest import relative_error
 @pytest.mark.parametrize("position", ["ring", "absolute"])
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=4))
 def test_factors_hold_every_ring(position: str, sizes: list[int]) -> None:
-    filter = ImplicitFilter(2, 3, position=position, gain="mean" if position == "absolute" else "unit").double()  # type: ignore[arg-type]
+    filter = ImplicitFilter(2, 3, position=position, gain="mean" if position == "absolute" else "unit").double()
     mix, phi = filter.factors(sizes)
     wanted = torch.cat([filter(n) for n in sizes], 2)
     assert torch.allclose(mix @ phi, wanted)

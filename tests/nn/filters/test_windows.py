@@ -74,7 +74,9 @@ def test_which_plan(n: int, support: int, kind: type) -> None:
     assert isinstance(choose(context.filter, (n,), torch.zeros(1, 4)).plan, kind)
 
 
-@pytest.mark.parametrize(("n", "support"), [(4500, 1200), (4097, 128), (4160, 128)])  # a last block of one and of a few rows
+@pytest.mark.parametrize(
+    ("n", "support"), [(4500, 1200), (4097, 128), (4160, 128)]
+)  # a last block of one and of a few rows
 def test_windows_that_reach_around_a_long_ring(n: int, support: int) -> None:
     compare([n], filter="windows", filter_kwargs={"support": support})
 

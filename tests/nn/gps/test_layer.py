@@ -113,7 +113,9 @@ def test_by_hand(dropout: float) -> None:
 
 @pytest.mark.parametrize("mixer", ["geco", "hyena", "cascade"])
 def test_a_graph_unlike_those_of_training_does_not_overflow(mixer: str) -> None:
-    """Under BatchNorm's running statistics, products of products would: 30 times larger is 30^(3^6) after six layers."""
+    """Under BatchNorm's running statistics, products of products would: 30 times larger is 30^(3^6) after six
+    layers.
+    """
     layers, g = nn.ModuleList(hybrid("gcn", mixer, norm="batch") for _ in range(6)), toy(40, D)
 
     def run(x: Tensor) -> Tensor:
@@ -141,7 +143,7 @@ def test_equals_gpsconv() -> None:
     pairs = [
         (ours.mixer.qkv.weight, a.in_proj_weight), (ours.mixer.qkv.bias, a.in_proj_bias),  # type: ignore[union-attr]
         (ours.mixer.out.weight, a.out_proj.weight), (ours.mixer.out.bias, a.out_proj.bias),  # type: ignore[union-attr]
-        (ours.local.conv.lin.weight, theirs.conv.lin.weight), (ours.local.conv.bias, theirs.conv.bias),  # type: ignore[union-attr]
+        (ours.local.conv.lin.weight, theirs.conv.lin.weight), (ours.local.conv.bias, theirs.conv.bias),
         (ours.ffn.lin1.weight, theirs.mlp[0].weight), (ours.ffn.lin1.bias, theirs.mlp[0].bias),
         (ours.ffn.lin2.weight, theirs.mlp[3].weight), (ours.ffn.lin2.bias, theirs.mlp[3].bias),
     ]  # fmt: skip
@@ -156,7 +158,9 @@ def test_is_the_geco_layer_without_a_local_gnn() -> None:
     ours, theirs = hybrid("none", "geco", norm="layer", ffn_ratio=1.0), GECOLayer(D)
     names = {"mixer": "conv", "mixer_norm": "norm1", "ffn_norm": "norm2", "ffn": "ffn"}
     state = ours.state_dict()
-    theirs.load_state_dict({names[key.split(".")[0]] + "." + key.split(".", 1)[1]: value for key, value in state.items()})
+    theirs.load_state_dict(
+        {names[key.split(".")[0]] + "." + key.split(".", 1)[1]: value for key, value in state.items()}
+    )
     g = toy(30, D)
     assert torch.allclose(ours(g.x, g.edges), theirs(g.x, g.edges), atol=1e-6)
 

@@ -22,7 +22,7 @@ def graph(nodes: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 )
 def test_batch_contract(local: str, mixer: str, permutation: str) -> None:
     torch.manual_seed(0)
-    stack = HybridStack(5, 8, 2, 0.1, local=local, mixer=mixer, permutation=permutation, heads=2).eval()  # type: ignore[arg-type]
+    stack = HybridStack(5, 8, 2, 0.1, local=local, mixer=mixer, permutation=permutation, heads=2).eval()
     parts = [graph(n, n) for n in (7, 1, 12)]
     starts = [0, 7, 8]
     x = torch.cat([p[0] for p in parts])
@@ -40,10 +40,11 @@ def test_pure_geco_layers_are_those_of_the_model() -> None:
     x, edges, _ = graph(30, 0)
     options = {"permutation": "dynamic", "eval_orders": 2, "seed": 3}
     model = GECO(5, 8, 2, **options).eval()  # type: ignore[arg-type]
-    stack = HybridStack(5, 8, 2, local="none", mixer="geco", norm="layer", ffn_ratio=1.0, **options).eval()  # type: ignore[arg-type]
+    stack = HybridStack(5, 8, 2, local="none", mixer="geco", norm="layer", ffn_ratio=1.0, **options).eval()
     theirs, mine = model.state_dict(), stack.state_dict()
     renamed = {
-        k.replace("conv.", "mixer.").replace("norm1", "mixer_norm").replace("norm2", "ffn_norm"): v for k, v in theirs.items()
+        k.replace("conv.", "mixer.").replace("norm1", "mixer_norm").replace("norm2", "ffn_norm"): v
+        for k, v in theirs.items()
     }
     assert renamed.keys() == mine.keys()
     stack.load_state_dict(renamed)

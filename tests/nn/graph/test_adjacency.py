@@ -95,7 +95,9 @@ def test_forgotten_with_its_tensor() -> None:
 def test_a_star_needs_no_quadratic_memory() -> None:
     n = 200_000
     spokes = torch.arange(1, n)
-    edges = torch.cat([torch.stack([spokes, torch.zeros_like(spokes)]), torch.stack([torch.zeros_like(spokes), spokes])], 1)
+    edges = torch.cat(
+        [torch.stack([spokes, torch.zeros_like(spokes)]), torch.stack([torch.zeros_like(spokes), spokes])], 1
+    )
     x = torch.randn(n, 2)
     y = adjacency(edges, n) @ x
     assert relative_error(y[0], x[1:].double().sum(0) / (n - 1) ** 0.5) < 1e-5

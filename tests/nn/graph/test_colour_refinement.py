@@ -46,7 +46,11 @@ def test_hashes_split_as_tables_do(seed: int, monkeypatch: pytest.MonkeyPatch) -
     table = refine(graph, colour)
     monkeypatch.setattr(module, "TABLE", 0)
     hashed = refine(graph, colour)
-    assert len(set(zip(table.tolist(), hashed.tolist(), strict=True))) == len(set(table.tolist())) == len(set(hashed.tolist()))
+    assert (
+        len(set(zip(table.tolist(), hashed.tolist(), strict=True)))
+        == len(set(table.tolist()))
+        == len(set(hashed.tolist()))
+    )
     assert (np.diff(colour[np.argsort(hashed, kind="stable")]) >= 0).all()
 
 

@@ -15,7 +15,9 @@ def rings(*sizes: int) -> Rings:
     return Rings(sizes, torch.arange(len(sizes)))
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 2**40), st.integers(-5, 5), st.integers(0, 9))
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 2**40), st.integers(-5, 5), st.integers(0, 9)
+)
 def test_is_a_permutation_of_each_graph(sizes: list[int], seed: int, epoch: int, layer: int) -> None:
     order = shuffled(rings(*sizes), seed, epoch, layer).permutation
     assert order is not None
@@ -45,7 +47,7 @@ def test_graph_id_gives_graphs_of_one_size_their_own_order() -> None:
     assert torch.equal(same[0], same[1] - 50)
     own = shuffled(rings(50, 50), 3, graph_id=torch.tensor([8, 9])).permutation.view(2, 50)  # type: ignore[union-attr]
     assert not torch.equal(own[0], own[1] - 50)
-    assert torch.equal(own[1] - 50, shuffled(rings(50), 3, graph_id=torch.tensor([9])).permutation)  # type: ignore[arg-type]
+    assert torch.equal(own[1] - 50, shuffled(rings(50), 3, graph_id=torch.tensor([9])).permutation)
 
 
 def test_known_order() -> None:

@@ -19,7 +19,12 @@ from geco.nn.network.network import Network
 from tests.nn.contract import assert_contract
 
 
-@given(nodes=st.sampled_from([1, 2, 3, 7, 16, 31]), edges=st.integers(0, 60), steps=st.integers(1, 9), seed=st.integers(0, 99))
+@given(
+    nodes=st.sampled_from([1, 2, 3, 7, 16, 31]),
+    edges=st.integers(0, 60),
+    steps=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
 def test_equals_its_twin(nodes: int, edges: int, steps: int, seed: int) -> None:
     """Values and gradients, with duplicate edges and isolated nodes among them; edges need not go both ways."""
     generator = torch.Generator().manual_seed(seed)
@@ -31,7 +36,9 @@ def test_equals_its_twin(nodes: int, edges: int, steps: int, seed: int) -> None:
     top = torch.randn(wanted.shape, generator=generator, dtype=torch.float64)
     of = [x, *layer.parameters()]
     found = layer(x, edge_index)
-    pairs = zip([found, *torch.autograd.grad(found, of, top)], [wanted, *torch.autograd.grad(wanted, of, top)], strict=True)
+    pairs = zip(
+        [found, *torch.autograd.grad(found, of, top)], [wanted, *torch.autograd.grad(wanted, of, top)], strict=True
+    )
     for a, b in pairs:
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 

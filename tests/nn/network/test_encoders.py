@@ -24,7 +24,9 @@ def one_by_one(encoder: Categories, x: Tensor) -> Tensor:
     return torch.stack([table[x[:, column].long()] for column, table in enumerate(tables)]).sum(0)
 
 
-@given(counts=st.lists(st.integers(1, 130), min_size=1, max_size=9), rows=st.integers(0, 30), channels=st.integers(1, 9))
+@given(
+    counts=st.lists(st.integers(1, 130), min_size=1, max_size=9), rows=st.integers(0, 30), channels=st.integers(1, 9)
+)
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64])
 def test_categories_equal_a_loop_over_columns(dtype: torch.dtype, counts: list[int], rows: int, channels: int) -> None:
     encoder = Categories(counts, channels).double()
@@ -80,7 +82,9 @@ def test_an_unknown_category_is_refused_by_its_column(dtype: torch.dtype) -> Non
         Categories(BOND_CATEGORIES, 4, name="edge_attr")(torch.tensor([[0, 0, 0], [0, 0, -1]]))
 
 
-@pytest.mark.parametrize("x", [torch.zeros(3, 2), torch.zeros(3, 3, dtype=torch.int64), torch.zeros(2, dtype=torch.int64)])
+@pytest.mark.parametrize(
+    "x", [torch.zeros(3, 2), torch.zeros(3, 3, dtype=torch.int64), torch.zeros(2, dtype=torch.int64)]
+)
 def test_categories_of_another_form_are_refused(x: Tensor) -> None:
     with pytest.raises(ValueError, match=r"x must be integers \(N, 2\), got"):
         Categories((5, 5), 4)(x)
@@ -159,7 +163,10 @@ def test_made_by_what_there_is() -> None:
     made = make_encoder(4, 3, AST, init="normal", clipped=(2,), name="y")
     assert isinstance(made, Categories)
     assert (made.init, made.clipped, made.name) == ("normal", [2], "y")
-    for wrong, message in (({"categories": (3,), "standardise": True}, "no real numbers"), ({"standardise": True}, "no real")):
+    for wrong, message in (
+        ({"categories": (3,), "standardise": True}, "no real numbers"),
+        ({"standardise": True}, "no real"),
+    ):
         with pytest.raises(ValueError, match=message):
             make_encoder(4, len(wrong.get("categories", ())), **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="x has 2 columns, but 3 numbers of categories"):

@@ -58,7 +58,9 @@ def test_one_graph_needs_no_batch(kind: Pooling) -> None:
 
 @pytest.mark.parametrize("make", HEADS)
 def test_batch_contract(make) -> None:  # type: ignore[no-untyped-def]
-    """A graph's output is the same alone, first, in the middle and last; empty graphs and graphs of one node among them."""
+    """A graph's output is the same alone, first, in the middle and last; empty graphs and graphs of one node among
+    them.
+    """
     head, sizes = make(), [1, 40, 0, 7, 300, 1]
     head(torch.randn(60, 8), torch.arange(60) // 3)  # statistics of the norm
     head.eval()

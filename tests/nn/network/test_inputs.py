@@ -61,7 +61,12 @@ MAKERS: dict[str, Callable[[Path], GraphDataset]] = {
     "ogbg-code2": _code2,
 }
 NODES = {"pascalvoc-sp": Features, "coco-sp": Features, "ogbg-ppa": Constant}
-EDGES = {"pascalvoc-sp": (Features, 2), "coco-sp": (Features, 2), "ogbg-ppa": (Features, 7), "ogbg-code2": (Categories, 2)}
+EDGES = {
+    "pascalvoc-sp": (Features, 2),
+    "coco-sp": (Features, 2),
+    "ogbg-ppa": (Features, 7),
+    "ogbg-code2": (Categories, 2),
+}
 
 
 def encoders(dataset: GraphDataset, **options: Any) -> tuple[NodeEncoder, EdgeEncoder]:
@@ -99,7 +104,9 @@ def _encoded(tmp_path: Path, name: str = "peptides-func") -> GraphDataset:
 def test_encodings_are_joined(join: str, tmp_path: Path) -> None:
     dataset = _encoded(tmp_path)
     options = (
-        OPTIONS if join == "concat" else {name: {k: v for k, v in o.items() if k != "channels"} for name, o in OPTIONS.items()}
+        OPTIONS
+        if join == "concat"
+        else {name: {k: v for k, v in o.items() if k != "channels"} for name, o in OPTIONS.items()}
     )
     nodes, _ = encoders(dataset, encodings=options, join=join)
     batch = dataset.batch(range(len(dataset)))
@@ -186,7 +193,9 @@ def test_new_weights() -> None:
 
 
 def test_molecules_from_smiles_go_in() -> None:
-    """PCQM4Mv2, Peptides and molhiv are also read from SMILES: uint8 categories, a molecule of one atom without bonds."""
+    """PCQM4Mv2, Peptides and molhiv are also read from SMILES: uint8 categories, a molecule of one atom without
+    bonds.
+    """
     from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES, blocks_from_smiles
 
     (block,) = blocks_from_smiles(["CCO", "C", "c1ccccc1"], workers=1)

@@ -35,7 +35,7 @@ def one_pair(head: LinkHead, u: Tensor, v: Tensor) -> Tensor:
 
 @given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=4), entries=st.sampled_from([1, 50, 2**20]))
 @pytest.mark.parametrize("make", HEADS)
-def test_all_ways_give_the_scores_of_single_pairs(make, sizes: list[int], entries: int) -> None:  # type: ignore[no-untyped-def]
+def test_all_ways_give_the_scores_of_single_pairs(make, sizes: list[int], entries: int) -> None:
     head, ptr = make().double().eval(), ptr_of(sizes)
     h = torch.randn(sum(sizes), 8, dtype=torch.float64)
     z = head(h)
@@ -114,7 +114,10 @@ def test_nothing_to_score(make) -> None:  # type: ignore[no-untyped-def]
         (lambda: DotHead(0), "must be at least 1"),
         (lambda: PairHead(8)(torch.zeros(2, 7)), r"made for vectors \(N, 8\)"),
         (lambda: DotHead(8)(torch.zeros(2, 7)), r"made for vectors \(N, 8\)"),
-        (lambda: DotHead(8).pairs(torch.zeros(3, 8), torch.tensor([[0], [3]])), "pairs name nodes 0 to 3, there are 0 to 2"),
+        (
+            lambda: DotHead(8).pairs(torch.zeros(3, 8), torch.tensor([[0], [3]])),
+            "pairs name nodes 0 to 3, there are 0 to 2",
+        ),
         (lambda: DotHead(8).pairs(torch.zeros(3, 8), torch.tensor([0, 1])), r"integers \(2, L\)"),
         (lambda: DotHead(8).candidates(torch.zeros(3, 8), torch.tensor([-1]), torch.tensor([0, 3])), "name nodes -1"),
         (lambda: DotHead(8).all_pairs(torch.zeros(3, 8), torch.tensor([0, 2])), "ptr must go up from 0 to the 3 nodes"),

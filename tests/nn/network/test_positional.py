@@ -37,9 +37,13 @@ def one_by_one(encoder: LaplacianDeepSet, pe: Tensor, k: int) -> Tensor:
     n=st.integers(1, 6), k=st.integers(1, 5), layers=st.integers(1, 3), post=st.integers(0, 2), values=st.booleans(),
     missing=st.sampled_from([0.0, math.nan]), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_equals_a_loop_over_pairs(n: int, k: int, layers: int, post: int, values: bool, missing: float, seed: int) -> None:
+def test_equals_a_loop_over_pairs(
+    n: int, k: int, layers: int, post: int, values: bool, missing: float, seed: int
+) -> None:
     torch.manual_seed(seed)
-    encoder = LaplacianDeepSet(2 * k if values else k, 4, values=values, layers=layers, post_layers=post).double().eval()
+    encoder = (
+        LaplacianDeepSet(2 * k if values else k, 4, values=values, layers=layers, post_layers=post).double().eval()
+    )
     pe = torch.randn(n, 2 * k if values else k, dtype=torch.float64)
     gone = torch.rand(n, k) < 0.4
     pe.view(n, -1, k).masked_fill_(gone[:, None], missing)
@@ -47,7 +51,10 @@ def test_equals_a_loop_over_pairs(n: int, k: int, layers: int, post: int, values
 
 
 def test_gradients_reach_all_weights() -> None:
-    for encoder, pe in ((LaplacianDeepSet(6, 8, post_layers=2), torch.randn(50, 6)), (Projection(3, 8), torch.rand(50, 3))):
+    for encoder, pe in (
+        (LaplacianDeepSet(6, 8, post_layers=2), torch.randn(50, 6)),
+        (Projection(3, 8), torch.rand(50, 3)),
+    ):
         (encoder(pe) * torch.randn(50, 8)).sum().backward()
         assert all(p.grad is not None and bool((p.grad != 0).any()) for p in encoder.parameters())
 
@@ -88,7 +95,9 @@ def _path(n: int):  # type: ignore[no-untyped-def]
     return torch.stack([torch.arange(n - 1), torch.arange(1, n)]).numpy()
 
 
-@given(st.integers(0, 2**40), st.integers(0, 1000), st.lists(st.integers(0, 10**6), min_size=1, max_size=6, unique=True))
+@given(
+    st.integers(0, 2**40), st.integers(0, 1000), st.lists(st.integers(0, 10**6), min_size=1, max_size=6, unique=True)
+)
 def test_flips_belong_to_the_graph_not_to_its_batch(seed: int, epoch: int, numbers: list[int]) -> None:
     graph_id, batch = torch.tensor(numbers), torch.arange(len(numbers)).repeat_interleave(3)
     pe = torch.randn(len(batch), 20)

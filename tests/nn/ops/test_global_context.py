@@ -33,7 +33,9 @@ def plain(context: GlobalContext, norm: nn.BatchNorm1d | None, parts: list[Tenso
     return context.out_proj(torch.cat([global_context(r, context.filter(len(r))) for r in rows]))
 
 
-def results(sizes: list[int], dtype: torch.dtype, fused: bool, with_norm: bool, order: int, **options: object) -> list[Tensor]:
+def results(
+    sizes: list[int], dtype: torch.dtype, fused: bool, with_norm: bool, order: int, **options: object
+) -> list[Tensor]:
     """Output and all gradients, the same numbers in every precision; of a few nodes ten draws, as one may be lucky."""
     if sum(sizes) < 4:
         draws = [_results(draw, sizes, dtype, fused, with_norm, order, **options) for draw in range(10)]
@@ -77,7 +79,8 @@ def compare(sizes: list[int], with_norm: bool = True, order: int = 2, **options:
 
 @pytest.mark.parametrize("n", BAR)
 def test_values_and_gradients(n: int) -> None:
-    # BatchNorm over fewer than three nodes leaves nothing of the input but signs: its gradient is zero but for rounding.
+    # BatchNorm over fewer than three nodes leaves nothing of the input but signs: its gradient is zero but for
+    # rounding.
     compare([n], with_norm=n > 2)
 
 
@@ -207,7 +210,9 @@ def test_moments(n: int, offset: float) -> None:
 
 
 def test_large_means_do_not_drown_the_signal() -> None:
-    """A common offset of 1,000 must not cost the block its digits (BatchNorm takes it off before anything is summed)."""
+    """A common offset of 1,000 must not cost the block its digits (BatchNorm takes it off before anything is
+    summed).
+    """
     context, norm = GlobalContext(D, D), nn.BatchNorm1d(D)
     x = torch.randn(10_000, D, dtype=torch.float64)
     rings = rings_of(len(x), None, x.device)

@@ -15,7 +15,7 @@ from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr, reciprocal_ranks
 
-sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
+sys.modules.setdefault("outdated", None)  # ogb asks the network for its newest version otherwise
 
 
 def by_definition(scores: Tensor, links: list[tuple[int, int]]) -> list[list[float]]:
@@ -66,7 +66,9 @@ def test_one_graph_equals_the_definition(graph: tuple[Tensor, list[tuple[int, in
     torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
 
 
-@given(batch=st.lists(graphs(), min_size=1, max_size=5), fill=st.sampled_from([float("nan"), float("inf"), -1e30, 1e30]))
+@given(
+    batch=st.lists(graphs(), min_size=1, max_size=5), fill=st.sampled_from([float("nan"), float("inf"), -1e30, 1e30])
+)
 def test_batch_equals_its_graphs(batch: list[tuple[Tensor, list[tuple[int, int]]]], fill: float) -> None:
     found = batched_reciprocal_ranks(*padded(batch, fill))
     assert torch.equal(found, torch.cat([reciprocal_ranks(scores, index(links)) for scores, links in batch]))

@@ -1,4 +1,6 @@
-"""Scores equal scikit-learn and OGB's evaluators on predictions with ties and missing targets; degenerate input is refused."""
+"""Scores equal scikit-learn and OGB's evaluators on predictions with ties and missing targets; degenerate input is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from torch import Tensor
 from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 
-sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
+sys.modules.setdefault("outdated", None)  # ogb asks the network for its newest version otherwise
 NAN = float("nan")
 EXACT = 1e-12
 
@@ -98,7 +100,9 @@ def test_f1_of_labels_equals_scikit_learn(rows: int, seed: int, tasks: int) -> N
             indicator = (target.numpy(), (prediction > 0).numpy().astype(float))
             # one column would be taken for classes by scikit-learn: ask for the positive class
             more = {"average": average} if tasks > 1 else {"average": "binary"}
-            wanted = sk.f1_score(*(np.squeeze(part, 1) if tasks == 1 else part for part in indicator), zero_division=0, **more)
+            wanted = sk.f1_score(
+                *(np.squeeze(part, 1) if tasks == 1 else part for part in indicator), zero_division=0, **more
+            )
             assert score(f"{average}-f1", prediction, target_) == pytest.approx(wanted, abs=EXACT)
 
 
@@ -126,7 +130,9 @@ def test_labels_equal_ogb_with_missing_ones(rows: int, seed: int, tasks: int) ->
             with pytest.raises(DataError, match="at least one positive and one negative"):
                 score(name, prediction, target)
     if (~target.isnan()).any(0).all():
-        wanted = evaluator("graph", "ogbg-ppa", tasks).eval({"y_true": target, "y_pred": (prediction > 0).long()})["acc"]
+        wanted = evaluator("graph", "ogbg-ppa", tasks).eval({"y_true": target, "y_pred": (prediction > 0).long()})[
+            "acc"
+        ]
         assert score("accuracy", prediction, target) == pytest.approx(wanted, abs=EXACT)
 
 
@@ -179,7 +185,9 @@ def test_float32_targets_are_summed_in_float64() -> None:
 
 def test_class_present_only_in_unlabelled_rows_is_no_class() -> None:
     assert score("macro-f1", torch.tensor([0, 1, 7]), torch.tensor([0, 1, -1])) == 1.0
-    assert score("macro-f1", torch.tensor([0, 7]), torch.tensor([0, 0])) == pytest.approx((2 / 3) / 2)  # but one predicted is
+    assert score("macro-f1", torch.tensor([0, 7]), torch.tensor([0, 0])) == pytest.approx(
+        (2 / 3) / 2
+    )  # but one predicted is
 
 
 def test_a_label_missing_in_all_rows_is_left_out() -> None:

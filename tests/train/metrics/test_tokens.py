@@ -14,7 +14,7 @@ from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
 from geco.train.metrics.tokens import token_f1
 
-sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # ogb asks the network for its newest version otherwise
+sys.modules.setdefault("outdated", None)  # ogb asks the network for its newest version otherwise
 WORDS, UNKNOWN, END = 4, 4, 5
 
 
@@ -24,7 +24,9 @@ def words(tokens: list[int], true: bool) -> list[str]:
     for place, token in enumerate(tokens):
         if token == END or token < 0:
             break
-        found.append(f"unseen {place}" if true and token == UNKNOWN else "__UNK__" if token == UNKNOWN else f"word {token}")
+        found.append(
+            f"unseen {place}" if true and token == UNKNOWN else "__UNK__" if token == UNKNOWN else f"word {token}"
+        )
     return found
 
 
@@ -46,7 +48,9 @@ def test_equals_ogb(names: int, places: int, more: int, seed: int) -> None:
     wanted = ogb(prediction, target)
     assert token_f1(prediction, target, UNKNOWN, END) == pytest.approx(wanted, abs=1e-12)
     scores = torch.nn.functional.one_hot(prediction, WORDS + 2).float()
-    assert METRICS["token-f1"].score(scores, target) == pytest.approx(wanted, abs=1e-12)  # unknown and end are the last two
+    assert METRICS["token-f1"].score(scores, target) == pytest.approx(
+        wanted, abs=1e-12
+    )  # unknown and end are the last two
 
 
 def test_words_outside_the_vocabulary_may_have_numbers_of_their_own() -> None:

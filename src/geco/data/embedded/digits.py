@@ -1,4 +1,6 @@
-"""Handwritten digits as one graph: scikit-learn's 1,797 images, each linked to its nearest neighbours. Needs no download."""
+"""Handwritten digits as one graph: scikit-learn's 1,797 images, each linked to its nearest neighbours. Needs no
+download.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,12 @@ __all__ = ["digits"]
 
 
 def digits(neighbours: int = 10) -> GraphDataset:
-    """Return the digits: nodes are images of 8 x 8 pixels from 0 to 1, classes 0 to 9, split 60/20/20 within each class.
+    """Return the digits: nodes are images of 8 x 8 pixels from 0 to 1, classes 0 to 9, split 60/20/20 within each
+    class.
 
-    An edge in both directions joins two images if one is among the nearest of the other by pixel distance; among equally near
-    ones those of lower number count. The graph is made from all images, as is usual where all nodes are known at training.
+    An edge in both directions joins two images if one is among the nearest of the other by pixel distance; among
+    equally near ones those of lower number count. The graph is made from all images, as is usual where all nodes are
+    known at training.
 
     Args:
         neighbours: number of nearest images each one is linked to.
@@ -45,7 +49,9 @@ def digits(neighbours: int = 10) -> GraphDataset:
 
 
 def _nearest(points: np.ndarray, k: int) -> np.ndarray:
-    """Return edges ``(2, M)`` between near points, in both directions, sorted. Exact for whole numbers, so no tie is random."""
+    """Return edges ``(2, M)`` between near points, in both directions, sorted. Exact for whole numbers, so no tie is
+    random.
+    """
     square = (points**2).sum(1)
     distance = square[:, None] - 2 * points @ points.T + square
     np.fill_diagonal(distance, np.inf)

@@ -1,10 +1,11 @@
 """Name a function from its syntax tree: the task of ogbg-code2 on the functions of the running Python's own library.
 
-Nothing is downloaded and nothing is imported or run: the sources are parsed. The same Python version gives the same data set.
+Nothing is downloaded and nothing is imported or run: the sources are parsed. The same Python version gives the same
+data set.
 
-What is kept: every function, method and nested function once (copies that differ in constants only are dropped), but not those
-called as the language wants it, such as ``__init__``, nor those without a word in the name, such as ``_``. The name, and each
-mention of it inside the function, is replaced by a mask.
+What is kept: every function, method and nested function once (copies that differ in constants only are dropped), but
+not those called as the language wants it, such as ``__init__``, nor those without a word in the name, such as ``_``.
+The name, and each mention of it inside the function, is replaced by a mask.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ Mask = NDArray[np.bool_]
 def python_ast(folder: Path | None = None) -> GraphDataset:
     """Return the functions below a folder as graphs, their names' sub-tokens as targets.
 
-    A node is a node of the syntax tree, in depth-first order under a root; ``x`` holds its type, its attribute (identifier or
-    constant; 0 is none) and its depth (at most 20). Edges go from parent to child and from each node with an attribute to the
-    next one, then all of them backwards: ``edge_attr`` is (0 tree or 1 next token, 0 forwards or 1 backwards). ``y`` holds five
-    places of the vocabulary ``info.names``, whose last two words are unknown and end; ``y_words`` whole names, to be scored
-    against. Modules go to training, validation and
-    test (about 80/10/10) by a hash of their names; types, attributes and words that training lacks are unknown.
+    A node is a node of the syntax tree, in depth-first order under a root; ``x`` holds its type, its attribute
+    (identifier or constant; 0 is none) and its depth (at most 20). Edges go from parent to child and from each node
+    with an attribute to the next one, then all of them backwards: ``edge_attr`` is (0 tree or 1 next token, 0 forwards
+    or 1 backwards). ``y`` holds five places of the vocabulary ``info.names``, whose last two words are unknown and end;
+    ``y_words`` whole names, to be scored against. Modules go to training, validation and test (about 80/10/10) by a
+    hash of their names; types, attributes and words that training lacks are unknown.
 
     Args:
         folder: of Python sources; the running Python's standard library if not given.
@@ -58,7 +59,9 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
         >>> [dataset.info.names[i] for i in dataset[0].y[0]]
         ['box', 'area', '__EOS__', '__EOS__', '__EOS__']
     """
-    title = f"Python {platform.python_version()}'s standard library" if folder is None else f"functions below {folder.name}"
+    title = (
+        f"Python {platform.python_version()}'s standard library" if folder is None else f"functions below {folder.name}"
+    )
     folder = folder or Path(sysconfig.get_paths()["stdlib"])
     functions = _Functions()
     for module in read_modules(folder):
@@ -79,7 +82,9 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
 
 @dataclass
 class _Functions:
-    """Functions one after another; types and texts as numbers in the order they were met, their names as dictionary keys."""
+    """Functions one after another; types and texts as numbers in the order they were met, their names as dictionary
+    keys.
+    """
 
     modules: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -145,7 +150,9 @@ def _columns(functions: _Functions, train: Mask) -> tuple[tuple[int, int, int], 
 def _encode(
     known: dict[str, int], columns: Sequence[Array], train: Mask, first: list[str], limit: int | None = None
 ) -> tuple[Array, int]:
-    """Number words by how often training has them, after those of `first`, at most `limit` in all; the others are unknown."""
+    """Number words by how often training has them, after those of `first`, at most `limit` in all; the others are
+    unknown.
+    """
     column = np.concatenate(columns)
     words = list(known)
     counts = np.bincount(column[train], minlength=len(words))

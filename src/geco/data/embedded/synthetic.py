@@ -1,10 +1,11 @@
 """Graphs made from a seed: random graphs of any size, and two tasks that need information from far away.
 
-In the copy tasks one node carries a key and is marked as the source, another one, `length` or `depth` edges away, is marked
-as the target, and the target must name the source's key. That key is independent of everything else, so message passing of
-fewer layers than the distance, which cannot see it from the target, is right with probability 1/keys, whatever it has learned
-and whatever else it sees. With distractors every node carries a key: then a bag of all features does not tell the answer, the
-key must be read together with the mark, which is much harder. Nodes are numbered at random, so their order tells nothing.
+In the copy tasks one node carries a key and is marked as the source, another one, `length` or `depth` edges away, is
+marked as the target, and the target must name the source's key. That key is independent of everything else, so message
+passing of fewer layers than the distance, which cannot see it from the target, is right with probability 1/keys,
+whatever it has learned and whatever else it sees. With distractors every node carries a key: then a bag of all features
+does not tell the answer, the key must be read together with the mark, which is much harder. Nodes are numbered at
+random, so their order tells nothing.
 
 Only the target has a label. All others have -1, which is no class: losses and scores leave these nodes out.
 """
@@ -37,10 +38,11 @@ def erdos_renyi(
     classes: int = 2,
     seed: int = 0,
 ) -> GraphDataset:
-    """Return random graphs: each pair of nodes is joined with the same probability, exactly; time is linear in the edges.
+    """Return random graphs: each pair of nodes is joined with the same probability, exactly; time is linear in the
+    edges.
 
-    Edges are in both directions, sorted, without repeats and self loops. Features and classes are noise: this is for speed and
-    memory, not for scores. One graph has classes of nodes, several have classes of graphs; split 60/20/20.
+    Edges are in both directions, sorted, without repeats and self loops. Features and classes are noise: this is for
+    speed and memory, not for scores. One graph has classes of nodes, several have classes of graphs; split 60/20/20.
 
     Args:
         nodes: of each graph.
@@ -56,11 +58,14 @@ def erdos_renyi(
         GraphDataset(info=Info(name='erdos-renyi', level='node', ...
     """
     if (degree is None) == (density is None) or nodes < 1 or graphs < 1 or classes < 1 or features < 1:
-        raise UsageError("erdos_renyi needs positive nodes, graphs, features and classes, and one of degree and density")
+        raise UsageError(
+            "erdos_renyi needs positive nodes, graphs, features and classes, and one of degree and density"
+        )
     p = density if density is not None else (degree or 0) / max(1, nodes - 1)
     if not 0 <= p <= 1:
         raise UsageError(
-            f"{nodes} nodes allow a density from 0 to 1 or a degree up to {nodes - 1}, got {p:g} and {p * (nodes - 1):g}"
+            f"{nodes} nodes allow a density from 0 to 1 or a degree up to {nodes - 1}, got {p:g} and "
+            f"{p * (nodes - 1):g}"
         )
     level: Level = "node" if graphs == 1 else "graph"
     note = f"{nodes} nodes, density {p:.3g}; features and classes are noise"
@@ -164,7 +169,9 @@ def _copies(name: str, what: str, shape: Draw, graphs: int, keys: int, seed: int
 
 
 def _pairs(nodes: int, p: float, rng: np.random.Generator) -> np.ndarray:
-    """Return each pair i < j with probability p, ``(2, M)``: the steps from one chosen pair to the next are geometric."""
+    """Return each pair i < j with probability p, ``(2, M)``: the steps from one chosen pair to the next are
+    geometric.
+    """
     total = nodes * (nodes - 1) // 2
     chosen = [np.zeros(0, dtype=np.int64)]
     last = -1

@@ -30,8 +30,8 @@ class Encoding(BaseTransform, ABC):  # type: ignore[misc]  # PyG has no types
     """An encoding of the nodes of one graph, as a PyG transform and as a recipe for `geco.data.encode`.
 
     Args:
-        attr_name: where `forward` puts the result; None appends it to ``data.x``. It does not change the result and is not
-            part of the recipe.
+        attr_name: where `forward` puts the result; None appends it to ``data.x``. It does not change the result and is
+            not part of the recipe.
     """
 
     attr_name: str | None = field(default=None, kw_only=True)
@@ -77,7 +77,9 @@ class Encoding(BaseTransform, ABC):  # type: ignore[misc]  # PyG has no types
         """Return the graph with its encoding."""
         x, weight = data.x, data.edge_weight
         if self.attr_name is None and x is not None and not x.is_floating_point():
-            raise UsageError(f"x holds categories ({x.dtype}), the encoding real numbers; give attr_name to keep them apart")
+            raise UsageError(
+                f"x holds categories ({x.dtype}), the encoding real numbers; give attr_name to keep them apart"
+            )
         ends = data.edge_index.cpu().numpy()
         found = self.compute(ends, int(data.num_nodes), None if weight is None else weight.cpu().numpy().reshape(-1))
         value = torch.from_numpy(found).to(data.edge_index.device)
@@ -126,14 +128,18 @@ def _entries(edge_index: Array, num_nodes: int, edge_weight: Array | None, loops
         raise DataError(f"edge_index names nodes outside 0 to {num_nodes - 1}")
     weight = np.ones(len(source)) if edge_weight is None else edge_weight.astype(np.float64)
     if edge_weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise DataError("edge weights must be finite and not negative for an encoding; leave edge_weight out or make them so")
+        raise DataError(
+            "edge weights must be finite and not negative for an encoding; leave edge_weight out or make them so"
+        )
     keep = (weight > 0) if loops else (weight > 0) & (source != target)
     key, place = np.unique((source * num_nodes + target)[keep], return_inverse=True)
     return key, np.bincount(place, weight[keep], len(key))
 
 
 def _csr(key: Array, weight: Array, num_nodes: int) -> sp.csr_array:
-    """Return the matrix of entries in order; directly, for SciPy's own way takes longer than a small graph's eigenvectors."""
+    """Return the matrix of entries in order; directly, for SciPy's own way takes longer than a small graph's
+    eigenvectors.
+    """
     start = np.searchsorted(key, np.arange(num_nodes + 1) * num_nodes)
     return sp.csr_array((weight, key % max(1, num_nodes), start), (num_nodes, num_nodes))
 

@@ -73,7 +73,9 @@ def announce(what: str, seconds: float, memory: float) -> None:
     """Say time and memory of work that takes long."""
     if seconds > LONG:
         span = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-        logger.info(f"{what}: about {span} and {memory / 2**30:.1f} GiB of memory; it is kept in the cache for the next time")
+        logger.info(
+            f"{what}: about {span} and {memory / 2**30:.1f} GiB of memory; it is kept in the cache for the next time"
+        )
 
 
 def available_memory() -> float:
@@ -90,7 +92,9 @@ def available_memory() -> float:
 def _container() -> float:
     """Return what a container's limit leaves."""
     try:
-        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text(encoding="ascii").strip() for name in ("max", "current"))
+        limit, used = (
+            Path(f"/sys/fs/cgroup/memory.{name}").read_text(encoding="ascii").strip() for name in ("max", "current")
+        )
     except OSError:
         return float("inf")
     return float("inf") if limit == "max" else float(limit) - float(used)

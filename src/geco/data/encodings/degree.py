@@ -20,9 +20,9 @@ class Degree(Encoding):
     """Number of neighbours of each node, in either direction; weights do not count, a self loop counts once.
 
     Args:
-        max_degree: one-hot columns 0 to ``max_degree``, larger degrees in the last one (PyG's OneHotDegree fails on those), to
-            be used as they are or as a degree embedding's input. None gives one column ``log(1 + degree)``, for degrees that
-            spread over orders of magnitude.
+        max_degree: one-hot columns 0 to ``max_degree``, larger degrees in the last one (PyG's OneHotDegree fails on
+            those), to be used as they are or as a degree embedding's input. None gives one column ``log(1 + degree)``,
+            for degrees that spread over orders of magnitude.
 
     Example:
         >>> Degree(max_degree=2).compute(np.array([[0, 0, 0], [1, 2, 3]]), 4)

@@ -36,8 +36,8 @@ def encode(
         dataset: the graphs; their ``edge_weight`` is used if they have one.
         encodings: which.
         cache: where results are kept.
-        workers: number of processes; 0 works in this one. If not given, one for each processor where the work takes more
-            than a few seconds.
+        workers: number of processes; 0 works in this one. If not given, one for each processor where the work takes
+            more than a few seconds.
 
     Example:
         >>> import tempfile, pathlib
@@ -49,13 +49,18 @@ def encode(
     """
     cache = cache or Cache()
     _check(dataset, encodings)
-    plain, coloured = _only(dataset, STRUCTURE), _only(dataset, (*STRUCTURE, *(["node/x"] if dataset.info.categories else [])))
+    plain, coloured = (
+        _only(dataset, STRUCTURE),
+        _only(dataset, (*STRUCTURE, *(["node/x"] if dataset.info.categories else []))),
+    )
     for encoding in encodings:
         graphs = coloured if encoding.ordinal else plain
         recipe = {"dataset": graphs.fingerprint, "encoding": encoding.recipe()}
 
         def build(encoding: Encoding = encoding, graphs: GraphDataset = graphs) -> Entry:
-            return Entry({"encoding": compact(torch.from_numpy(_compute(graphs, encoding, workers)))}, {"name": encoding.name})
+            return Entry(
+                {"encoding": compact(torch.from_numpy(_compute(graphs, encoding, workers)))}, {"name": encoding.name}
+            )
 
         found = cache.fetch(f"{dataset.info.name}-{encoding.name}", recipe, build)
         dataset = dataset.attach(f"node/{encoding.name}", found.arrays["encoding"])
@@ -73,7 +78,9 @@ def _check(dataset: GraphDataset, encodings: Sequence[Encoding]) -> None:
             raise UsageError(f"two arrays would be called node/{name}; encode with one of them at a time")
     weight = dataset.arrays.get("edge/edge_weight")
     if weight is not None and weight.numel() != dataset.num_edges:
-        raise UsageError(f"edge_weight must be one number an edge, got {tuple(weight.shape)} for {dataset.num_edges:,} edges")
+        raise UsageError(
+            f"edge_weight must be one number an edge, got {tuple(weight.shape)} for {dataset.num_edges:,} edges"
+        )
 
 
 def _compute(dataset: GraphDataset, encoding: Encoding, workers: int | None) -> Array:
@@ -89,7 +96,9 @@ def _compute(dataset: GraphDataset, encoding: Encoding, workers: int | None) -> 
     bounds = _cut(work, max(1, round(seconds / CHUNK)), 4 * workers)
     tasks = [(encoding, *graphs.chunk(begin, end)) for begin, end in pairwise(bounds)]
     nodes_in_all = dataset.num_nodes
-    out: Array = np.empty(nodes_in_all, np.int64) if encoding.ordinal else np.empty((nodes_in_all, encoding.width), np.float32)
+    out: Array = (
+        np.empty(nodes_in_all, np.int64) if encoding.ordinal else np.empty((nodes_in_all, encoding.width), np.float32)
+    )
     row = 0
     results = (array for chunk in in_order(encode_chunk, tasks, workers) for array in chunk)
     for array in progress(results, encoding.name, len(dataset), "graphs"):

@@ -21,10 +21,11 @@ __all__ = ["LaplacianEigenvectors", "smallest"]
 
 @dataclass(frozen=True)
 class LaplacianEigenvectors(Encoding):
-    """Eigenvectors of the k smallest eigenvalues of the graph Laplacian, each of norm one with its largest entry positive.
+    """Eigenvectors of the k smallest eigenvalues of the graph Laplacian, each of norm one with its largest entry
+    positive.
 
-    The graph is made undirected and loses its self loops. A node without edges has eigenvalue 0. What is missing in small
-    graphs is zero. Beyond 1,000 nodes Lanczos takes over from LAPACK, with a line if it does not converge.
+    The graph is made undirected and loses its self loops. A node without edges has eigenvalue 0. What is missing in
+    small graphs is zero. Beyond 1,000 nodes Lanczos takes over from LAPACK, with a line if it does not converge.
 
     PyG's AddLaplacianEigenvectorPE is ``per_component=False`` (up to signs); GraphGPS's LapPE on the LRGB sets is
     ``LaplacianEigenvectors(10, "none", skip_first=False, with_values=True, per_component=False)``.
@@ -34,9 +35,9 @@ class LaplacianEigenvectors(Encoding):
         normalization: "sym" for ``I - D^-1/2 A D^-1/2``, "none" for ``D - A``.
         skip_first: leave out the first eigenvector, which is constant up to degrees, and so take the k after it.
         with_values: append each eigenvector's eigenvalue, the same for all its nodes: 2k columns.
-        per_component: take k eigenvectors of each connected component, so that many components do not use up the columns
-            and a component's encoding depends on itself alone. False takes the k smallest of the whole graph; each of those
-            is still zero outside one component.
+        per_component: take k eigenvectors of each connected component, so that many components do not use up the
+            columns and a component's encoding depends on itself alone. False takes the k smallest of the whole graph;
+            each of those is still zero outside one component.
 
     Example:
         >>> ring = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -52,7 +53,9 @@ class LaplacianEigenvectors(Encoding):
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.normalization not in ("sym", "none"):
-            raise UsageError(f"k must be at least 1 and normalization 'sym' or 'none', got {self.k} and {self.normalization!r}")
+            raise UsageError(
+                f"k must be at least 1 and normalization 'sym' or 'none', got {self.k} and {self.normalization!r}"
+            )
 
     @property
     def name(self) -> str:
@@ -73,7 +76,10 @@ class LaplacianEigenvectors(Encoding):
         else:
             found = smallest(matrix, self.normalization, self.k + self.skip_first)
             count = min(self.k, len(found[0]) - self.skip_first)
-            values[:, :count], vectors[:, :count] = found[0][self.skip_first :], fix_signs(found[1][:, self.skip_first :])
+            values[:, :count], vectors[:, :count] = (
+                found[0][self.skip_first :],
+                fix_signs(found[1][:, self.skip_first :]),
+            )
         return (np.hstack([vectors, values]) if self.with_values else vectors).astype(np.float32)
 
     def work(self, nodes: int, edges: int) -> float:

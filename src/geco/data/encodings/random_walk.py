@@ -24,15 +24,16 @@ COLUMNS = 128  # worked on at a time
 
 @dataclass(frozen=True)
 class RandomWalk(Encoding):
-    """Return probabilities of random walks of 1 to ``steps`` steps (RWSE), as PyG's AddRandomWalkPE on undirected graphs.
+    """Return probabilities of random walks of 1 to ``steps`` steps (RWSE), as PyG's AddRandomWalkPE on undirected
+    graphs.
 
     The graph is made undirected; self loops count. A node without edges has probability 0.
 
-    The result is exact where it takes at most ``budget`` multiply-adds, ``N M steps / 2``. Otherwise steps 1 and 2 are exact
-    and the others estimated from random signs z, of which the walk's limit ``π`` (degree over the component's sum of degrees)
-    is taken out: ``π + mean((S^t z)²)`` for step 2t, likewise for 2t + 1. Its standard error is at most ``sqrt(2 / probes)`` of
-    ``p_t - π`` for even t, and of the geometric mean of the neighbouring even steps' for odd t: 9 % with 256 probes. It takes
-    ``probes M steps / 2`` multiply-adds.
+    The result is exact where it takes at most ``budget`` multiply-adds, ``N M steps / 2``. Otherwise steps 1 and 2 are
+    exact and the others estimated from random signs z, of which the walk's limit ``π`` (degree over the component's sum
+    of degrees) is taken out: ``π + mean((S^t z)²)`` for step 2t, likewise for 2t + 1. Its standard error is at most
+    ``sqrt(2 / probes)`` of ``p_t - π`` for even t, and of the geometric mean of the neighbouring even steps' for odd t:
+    9 % with 256 probes. It takes ``probes M steps / 2`` multiply-adds.
 
     Args:
         steps: number of steps, one column each.
@@ -101,7 +102,9 @@ class RandomWalk(Encoding):
         """Estimate from random signs; see the class."""
         nodes, total = walk.shape[0], np.bincount(label, degree)
         limit = np.divide(degree, total[label], out=np.zeros(nodes), where=total[label] > 0)
-        top = sp.csr_array((np.sqrt(limit), (np.arange(nodes), label)), (nodes, len(total)))  # S's eigenvectors of value 1
+        top = sp.csr_array(
+            (np.sqrt(limit), (np.arange(nodes), label)), (nodes, len(total))
+        )  # S's eigenvectors of value 1
         out = np.zeros((nodes, self.steps))
         for begin in range(0, self.probes, 64):
             z = _signs(nodes, min(64, self.probes - begin), self.seed, begin)

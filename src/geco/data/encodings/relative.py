@@ -1,7 +1,7 @@
 """Relative encodings by low rank: a matrix over pairs of nodes becomes a few columns for each node.
 
-A symmetric matrix R is approximated by ``U J Uᵀ`` with U ``(N, r)`` and signs J, from its eigenvalues of largest modulus:
-``U = V |Λ|^1/2``. U is appended to the features; no N x N matrix is made for large graphs.
+A symmetric matrix R is approximated by ``U J Uᵀ`` with U ``(N, r)`` and signs J, from its eigenvalues of largest
+modulus: ``U = V |Λ|^1/2``. U is appended to the features; no N x N matrix is made for large graphs.
 
 Shapes: N nodes, r rank.
 """
@@ -29,10 +29,11 @@ Kind = Literal["adjacency", "shortest-path", "diffusion"]
 
 @dataclass(frozen=True)
 class AdjacencySVD(Encoding):
-    """Truncated singular vectors of the adjacency ``A ≈ U S Vᵀ`` as ``[U S^1/2, V S^1/2]``: nodes as sources and as targets.
+    """Truncated singular vectors of the adjacency ``A ≈ U S Vᵀ`` as ``[U S^1/2, V S^1/2]``: nodes as sources and as
+    targets.
 
-    The direction of edges counts, and so do weights and self loops. Each pair of vectors has U's largest entry positive;
-    missing ranks are zero. The product of the two halves is the best approximation of A of rank k.
+    The direction of edges counts, and so do weights and self loops. Each pair of vectors has U's largest entry
+    positive; missing ranks are zero. The product of the two halves is the best approximation of A of rank k.
 
     Args:
         k: rank; 2k columns.
@@ -77,13 +78,15 @@ class AdjacencySVD(Encoding):
 
 @dataclass(frozen=True)
 class Relative(Encoding):
-    """The paper's relative encodings: a low-rank approximation of a matrix over pairs of nodes, one column for each rank.
+    """The paper's relative encodings: a low-rank approximation of a matrix over pairs of nodes, one column for each
+    rank.
 
     The graph is made undirected. Columns are ordered by modulus of the eigenvalue; missing ranks are zero. Kinds:
 
     - "adjacency": A with weights and self loops.
-    - "shortest-path": number of edges between nodes; pairs without a path count one more than the largest distance there is.
-      Up to 1,000 nodes from the whole matrix; beyond, from the distances to max(64, 4 rank) landmarks (see `landmark_pairs`).
+    - "shortest-path": number of edges between nodes; pairs without a path count one more than the largest distance
+      there is. Up to 1,000 nodes from the whole matrix; beyond, from the distances to max(64, 4 rank) landmarks (see
+      `landmark_pairs`).
     - "diffusion": heat kernel ``exp(-t L)`` of the symmetric normalised Laplacian, from its smallest eigenpairs.
 
     Args:
@@ -164,10 +167,14 @@ def _svd(matrix: sp.csr_array, k: int) -> tuple[Array, Array, Array]:
         values, vectors = largest(matrix, k)  # ±λ of a bipartite graph stay apart
         return vectors, np.abs(values), vectors * np.where(values < 0, -1.0, 1.0)
     if nodes <= max(DENSE, 2 * k + 1):
-        left, values, right = scipy.linalg.svd(matrix.toarray()) if nodes else (np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
+        left, values, right = (
+            scipy.linalg.svd(matrix.toarray()) if nodes else (np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
+        )
         pad = ((0, 0), (0, max(0, k - nodes)))
         return np.pad(left[:, :k], pad), np.pad(values[:k], pad[1]), np.pad(right[:k].T, pad)
-    values, vectors = largest(sp.block_array([[None, matrix], [matrix.T, None]], format="csr"), 2 * k)  # each σ twice, as ±σ
+    values, vectors = largest(
+        sp.block_array([[None, matrix], [matrix.T, None]], format="csr"), 2 * k
+    )  # each σ twice, as ±σ
     vectors = vectors[:, values > 0][:, :k] * np.sqrt(2.0)
     values = values[values > 0][:k]
     pad = ((0, 0), (0, k - len(values)))

@@ -18,7 +18,9 @@ __all__ = ["distances", "landmark_pairs", "landmarks"]
 
 
 def distances(matrix: sp.csr_array, sources: Sequence[int] | Array) -> Array:
-    """Return the number of edges from the sources to all nodes, ``(N, S)``; where there is no path, the largest one plus 1."""
+    """Return the number of edges from the sources to all nodes, ``(N, S)``; where there is no path, the largest one
+    plus 1.
+    """
     found = csgraph.dijkstra(matrix, directed=False, indices=sources, unweighted=True).T
     return _reachable(found)
 
@@ -45,9 +47,10 @@ def landmarks(matrix: sp.csr_array, count: int) -> tuple[list[int], Array]:
 def landmark_pairs(matrix: sp.csr_array, rank: int) -> tuple[Array, Array]:
     """Return approximate eigenpairs of the distance matrix, of largest modulus.
 
-    The columns of distances to ``m = max(64, 4 r)`` landmarks give a basis Q of 2r vectors. ``Q X Qᵀ`` is then fitted to the
-    distances among the landmarks, twice as many as basis vectors in each direction, so that the fit is well determined.
-    On rings, grids and trees of 900 nodes its error is at most 1.3 times that of the best approximation of the same rank.
+    The columns of distances to ``m = max(64, 4 r)`` landmarks give a basis Q of 2r vectors. ``Q X Qᵀ`` is then fitted
+    to the distances among the landmarks, twice as many as basis vectors in each direction, so that the fit is well
+    determined. On rings, grids and trees of 900 nodes its error is at most 1.3 times that of the best approximation of
+    the same rank.
 
     Shapes: ``(r,)`` and ``(N, r)``.
     """

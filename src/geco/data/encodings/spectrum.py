@@ -1,4 +1,5 @@
-"""Eigenvectors of symmetric matrices, always the same for the same matrix: LAPACK for small ones, Lanczos for large ones.
+"""Eigenvectors of symmetric matrices, always the same for the same matrix: LAPACK for small ones, Lanczos for large
+ones.
 
 A connected graph's first eigenvector is known, so it is moved out of the way and only the others are searched.
 
@@ -29,7 +30,9 @@ DENSE = 1000  # nodes up to which a dense matrix is used
 ENVELOPE = 200  # entries of a factor for each node up to which the Laplacian is factorised
 RESTARTS = 100  # of Lanczos before another method takes over
 STEPS = 300  # of that method before its result is taken as it is
-_HAS_RNG = "rng" in inspect.signature(eigsh).parameters  # SciPy 1.17 takes it from the system's entropy if it is not given
+_HAS_RNG = (
+    "rng" in inspect.signature(eigsh).parameters
+)  # SciPy 1.17 takes it from the system's entropy if it is not given
 
 
 def kernel(adjacency: sp.csr_array, normalization: str) -> Array:
@@ -116,9 +119,9 @@ def basis(vectors: Array) -> Array:
 def _sparse(adjacency: sp.csr_array, normalization: str, k: int) -> tuple[Array, Array]:
     """Search the smallest pairs of a large Laplacian beside the first vector.
 
-    Where an ordering keeps the factor small (trees, rings, molecules, roads) Lanczos works on the inverse. Otherwise it works
-    on ``bound - L``: graphs that do not factorise well are well connected, and there it converges. Where hubs spread the
-    spectrum so that it does not, LOBPCG goes on, preconditioned by the degrees.
+    Where an ordering keeps the factor small (trees, rings, molecules, roads) Lanczos works on the inverse. Otherwise it
+    works on ``bound - L``: graphs that do not factorise well are well connected, and there it converges. Where hubs
+    spread the spectrum so that it does not, LOBPCG goes on, preconditioned by the degrees.
     """
     matrix, first = laplacian(adjacency, normalization), kernel(adjacency, normalization)
     bound = 2.0 * float(matrix.diagonal().max())  # Gershgorin: no eigenvalue is larger
@@ -137,12 +140,16 @@ def _sparse(adjacency: sp.csr_array, normalization: str, k: int) -> tuple[Array,
     values, vectors = values[:k], vectors @ turn[:, :k]
     residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() / values.max()
     if residual > 1e-2:
-        logger.warning(f"eigenvectors of {len(first):,} nodes are approximate: residual {residual:.0e} of the eigenvalue")
+        logger.warning(
+            f"eigenvectors of {len(first):,} nodes are approximate: residual {residual:.0e} of the eigenvalue"
+        )
     return values, vectors
 
 
 def _factor(matrix: sp.csr_array, shift: float) -> Callable[[Array], Array] | None:
-    """Return a solver of ``(L + shift) x = b``, or None if the factor may be large; its size is known before it is made."""
+    """Return a solver of ``(L + shift) x = b``, or None if the factor may be large; its size is known before it is
+    made.
+    """
     order = csgraph.reverse_cuthill_mckee(matrix, symmetric_mode=True)
     banded = matrix[order][:, order].tocsr()
     banded.sort_indices()
@@ -158,8 +165,8 @@ def _factor(matrix: sp.csr_array, shift: float) -> Callable[[Array], Array] | No
 def _lanczos(operator: Any, start: Array, k: int) -> tuple[Array, bool]:
     """Return eigenvectors of largest modulus, and whether all k converged.
 
-    Lanczos may miss copies of an eigenvalue that occurs several times, so one more is searched beside those found until it is
-    no larger than they are.
+    Lanczos may miss copies of an eigenvalue that occurs several times, so one more is searched beside those found until
+    it is no larger than they are.
     """
     vectors, done = _arpack(operator, start, k, tol=1e-10)
     for _ in range(k if done and k < len(start) - 2 else 0):
@@ -190,7 +197,9 @@ def _beside(operator: Any, vectors: Array) -> tuple[Array, bool]:
 def _arpack(operator: Any, start: Array, k: int, tol: float) -> tuple[Array, bool]:
     extra = {"rng": np.random.Generator(np.random.Philox(key=1))} if _HAS_RNG else {}
     try:
-        return eigsh(operator, k, v0=start, ncv=min(len(start), max(4 * k, 40)), maxiter=RESTARTS, tol=tol, **extra)[1], True
+        return eigsh(operator, k, v0=start, ncv=min(len(start), max(4 * k, 40)), maxiter=RESTARTS, tol=tol, **extra)[
+            1
+        ], True
     except ArpackNoConvergence as stopped:
         return stopped.eigenvectors, False
 

@@ -23,8 +23,8 @@ __all__ = ["StructureOrder", "structure_order"]
 class StructureOrder(Encoding):
     """The place of each node in its graph's `structure_order`, for ``permutation="structure"``.
 
-    `encode` takes the node categories of a data set as colours and writes ``node/place``; as a transform it takes the columns
-    of an attribute and writes ``data.place``, or another ``attr_name``.
+    `encode` takes the node categories of a data set as colours and writes ``node/place``; as a transform it takes the
+    columns of an attribute and writes ``data.place``, or another ``attr_name``.
 
     Args:
         colours: attribute that tells nodes apart; x counts if it holds categories (whole numbers).
@@ -70,7 +70,9 @@ class StructureOrder(Encoding):
         """Return the graph with its nodes' places."""
         colours = data.get(self.colours, None)
         if self.colours != "x" and (colours is None or colours.is_floating_point()):
-            raise UsageError(f"colours={self.colours!r} must name an attribute of whole numbers; it is missing or holds others")
+            raise UsageError(
+                f"colours={self.colours!r} must name an attribute of whole numbers; it is missing or holds others"
+            )
         chosen = None if colours is None or colours.is_floating_point() else colours.cpu().numpy()
         found = torch.from_numpy(self.compute(data.edge_index.cpu().numpy(), int(data.num_nodes), None, chosen))
         data[self.attr_name or "place"] = found.to(data.edge_index.device)

@@ -32,8 +32,8 @@ def unpack(archive: Path, folder: Path, strip: bool = True) -> None:
     """Unpack a zip or tar archive into a folder, replacing files of the same names.
 
     Refused with a DataError, and nothing written: names that are absolute, have ``..`` or occur twice, links, devices,
-    encrypted members, a target that is a link, and more bytes than `geco.data.safe.limits.expanded_limit` allows. Files come
-    into place by renaming, after all of them are unpacked.
+    encrypted members, a target that is a link, and more bytes than `geco.data.safe.limits.expanded_limit` allows. Files
+    come into place by renaming, after all of them are unpacked.
 
     Args:
         archive: ``.zip``, ``.tar`` or ``.tar.gz``, recognised by its content.
@@ -65,7 +65,9 @@ def unpack(archive: Path, folder: Path, strip: bool = True) -> None:
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
-            raise ResourceError(f"cannot unpack {archive} to {folder}: {error.strerror}; nothing was changed") from error
+            raise ResourceError(
+                f"cannot unpack {archive} to {folder}: {error.strerror}; nothing was changed"
+            ) from error
         raise _refused(archive, str(error)) from error
     except Exception as error:  # damaged bytes may cause any
         raise _refused(archive, str(error) or type(error).__name__) from error
@@ -144,7 +146,9 @@ def _tar_members(archive: Path) -> Iterator[Member]:
         zipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         stream: Any = (
-            LimitedStream(gzip.GzipFile(fileobj=raw), expanded_limit(archive.stat().st_size), archive) if zipped else raw
+            LimitedStream(gzip.GzipFile(fileobj=raw), expanded_limit(archive.stat().st_size), archive)
+            if zipped
+            else raw
         )
         with tarfile.open(fileobj=stream, mode="r|") as file:
             for member in file:

@@ -1,7 +1,8 @@
 """Get a file from its publisher: once, whole, checked, and continued where it stopped.
 
-The bytes go to ``<name>.part``; beside it ``<name>.part.json`` keeps the server's mark of this version of the file (ETag or
-date), so a later start asks for the rest only if the file is still the same. A lock lets one process download, others wait.
+The bytes go to ``<name>.part``; beside it ``<name>.part.json`` keeps the server's mark of this version of the file
+(ETag or date), so a later start asks for the rest only if the file is still the same. A lock lets one process download,
+others wait.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def _download(remote: Remote, path: Path) -> None:
     mark.unlink(missing_ok=True)
     if fault is not None:
         part.unlink(missing_ok=True)
-        raise DataError(f"what {remote.url} serves {fault}; it was removed. Try again later, or put the right file at {path}")
+        raise DataError(
+            f"what {remote.url} serves {fault}; it was removed. Try again later, or put the right file at {path}"
+        )
     if remote.sha256 is None and remote.md5 is None:
         logger.info(f"{path}: no checksum is known to compare with; its sha256 is {_digest(part, 'sha256')}")
     os.replace(part, path)
@@ -148,7 +151,9 @@ def _attempt(remote: Remote, path: Path, part: Path, mark: Path) -> None:
         return
     with response:
         if path.suffix not in (".html", ".htm") and http_request.looks_like_a_page(response):
-            raise DataError(f"{remote.url} serves a web page, not the file; open it in a browser and put the file at {path}")
+            raise DataError(
+                f"{remote.url} serves a web page, not the file; open it in a browser and put the file at {path}"
+            )
         if response.status == 200:  # the whole file: the server ignores the range or has another version
             start = 0
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
@@ -157,16 +162,22 @@ def _attempt(remote: Remote, path: Path, part: Path, mark: Path) -> None:
         total = start + int(length) if length.isdecimal() else None
         _check_size(remote, part, start, total)
         if start == 0:
-            mark.write_text(json.dumps({"url": remote.url, "version": http_request.version(response)}), encoding="utf-8")
+            mark.write_text(
+                json.dumps({"url": remote.url, "version": http_request.version(response)}), encoding="utf-8"
+            )
         _write(response, part, start, total)
 
 
 def _check_size(remote: Remote, part: Path, start: int, total: int | None) -> None:
     if None not in (remote.size, total) and remote.size != total:
-        raise DataError(f"{remote.url} offers {total:,} bytes where {remote.size:,} were expected; it may have been replaced")
+        raise DataError(
+            f"{remote.url} offers {total:,} bytes where {remote.size:,} were expected; it may have been replaced"
+        )
     free, missing = shutil.disk_usage(part.parent).free, (total or remote.size or 0) - start
     if missing > free:
-        raise ResourceError(f"{remote.name} needs {missing:,} bytes more and the disk of {part.parent} has {free:,} free")
+        raise ResourceError(
+            f"{remote.name} needs {missing:,} bytes more and the disk of {part.parent} has {free:,} free"
+        )
 
 
 def _write(response: HTTPResponse, part: Path, start: int, total: int | None) -> None:

@@ -1,4 +1,6 @@
-"""One request for a file: verified TLS, redirects that stay safe; a failure is worth another try or told in one line."""
+"""One request for a file: verified TLS, redirects that stay safe; a failure is worth another try or told in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def check_address(url: str) -> None:
     Example:
         >>> check_address("http://example.org/a.zip")
         Traceback (most recent call last):
-        geco.errors.DataError: http://example.org/a.zip is not a safe address; only https is used, and http on this machine
+        geco.errors.DataError: http://example.org/a.zip is not a safe address; only https is used, and http on this
+            machine
     """
     parts = urlsplit(url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL):
@@ -63,7 +66,8 @@ def _opener() -> OpenerDirector:
 
 
 def request(url: str, start: int, version: str | None, timeout: float) -> HTTPResponse:
-    """Return the answer to a request for a file, from byte ``start`` on if the server still has the version and knows ranges.
+    """Return the answer to a request for a file, from byte ``start`` on if the server still has the version and knows
+    ranges.
 
     Args:
         url: of the file.
@@ -100,7 +104,9 @@ def _answer(url: str, start: int, error: HTTPError) -> Exception:
 
 
 def version(response: HTTPResponse) -> str | None:
-    """Return the server's mark of this version of the file, if it has one that allows to continue: a strong ETag or a date."""
+    """Return the server's mark of this version of the file, if it has one that allows to continue: a strong ETag or a
+    date.
+    """
     etag = response.headers.get("ETag", "W/")
     return etag if not etag.startswith("W/") else response.headers.get("Last-Modified")
 

@@ -1,4 +1,6 @@
-"""Every data set GECO knows by name; the literal tables are in the modules beside this one. No torch is imported here."""
+"""Every data set GECO knows by name; the literal tables are in the modules beside this one. No torch is imported
+here.
+"""
 
 from __future__ import annotations
 

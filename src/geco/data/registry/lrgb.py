@@ -100,7 +100,10 @@ LRGB = (
         sizes=Sizes(15_535, 150.9, 307.3, 9),
         layouts=(
             _TENSORS,
-            Layout("peptides_csv", ("peptide_structure_dataset.csv.gz", "splits_random_stratified_peptide_structure.pickle")),
+            Layout(
+                "peptides_csv",
+                ("peptide_structure_dataset.csv.gz", "splits_random_stratified_peptide_structure.pickle"),
+            ),
         ),
         folders=("peptides-struct/raw", "Peptides-struct", "peptidesstruct", "peptides-structural"),
         remotes=(

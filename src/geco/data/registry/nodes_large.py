@@ -7,7 +7,8 @@ from geco.data.registry.spec import Layout, Remote, Sizes, Spec
 __all__ = ["LARGE", "STRUCTURE", "WORDNET"]
 
 _INDUCTIVE = (
-    "GraphSAINT trains on the training part of the graph only; here all nodes and edges are seen, labels of the split only."
+    "GraphSAINT trains on the training part of the graph only; here all nodes and edges are seen, labels of the split "
+    "only."
 )
 _RANDOM = "The publisher's features are missing: these are random, and no score is comparable with any published one."
 _SAINT = Layout("saint", ("adj_full.npz", "feats.npy", "class_map.json", "role.json"))
@@ -65,7 +66,8 @@ ARXIV = Spec(
     remotes=(Remote("https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip", "arxiv.zip", unpack=True),),
     paper=0.7310,
     source="Hu et al., Open Graph Benchmark, 2020, arXiv:2005.00687",
-    note="Edges are directed, from the citing paper, as published; torch_geometric.transforms.ToUndirected adds the others.",
+    note="Edges are directed, from the citing paper, as published; "
+    "torch_geometric.transforms.ToUndirected adds the others.",
 )
 
 REDDIT = Spec(

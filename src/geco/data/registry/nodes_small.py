@@ -86,12 +86,15 @@ def _community(name: str, title: str, folder: str, file: str, sizes: Sizes) -> S
         folders=(f"{folder}/raw",),
         remotes=(Remote(f"https://github.com/shchur/gnn-benchmark/raw/master/data/npz/{file}", file),),
         source=_PITFALLS,
-        note="It has no public split: compare scores on the same split only. Word counts are read as present or absent.",
+        note="It has no public split: compare scores on the same split only. "
+        "Word counts are read as present or absent.",
     )
 
 
 COMMUNITIES = (
-    _community("amazon-photo", "Amazon Photo", "Photo", "amazon_electronics_photo.npz", Sizes(1, 7_650, 238_162, 745, 8)),
+    _community(
+        "amazon-photo", "Amazon Photo", "Photo", "amazon_electronics_photo.npz", Sizes(1, 7_650, 238_162, 745, 8)
+    ),
     _community(
         "amazon-computers",
         "Amazon Computers",
@@ -100,7 +103,9 @@ COMMUNITIES = (
         Sizes(1, 13_752, 491_722, 767, 10),
     ),
     _community("coauthor-cs", "Coauthor CS", "CS", "ms_academic_cs.npz", Sizes(1, 18_333, 163_788, 6_805, 15)),
-    _community("coauthor-physics", "Coauthor Physics", "Physics", "ms_academic_phy.npz", Sizes(1, 34_493, 495_924, 8_415, 5)),
+    _community(
+        "coauthor-physics", "Coauthor Physics", "Physics", "ms_academic_phy.npz", Sizes(1, 34_493, 495_924, 8_415, 5)
+    ),
 )
 
 
@@ -123,7 +128,11 @@ def _heterophilous(
         layouts=(Layout("heterophilous", (f"{stem}.npz",)),),
         folders=(f"{stem}/raw",) if stem == name else (stem, f"{stem}/raw"),
         remotes=(
-            Remote(f"https://github.com/yandex-research/heterophilous-graphs/raw/main/data/{stem}.npz", f"{stem}.npz", sha256),
+            Remote(
+                f"https://github.com/yandex-research/heterophilous-graphs/raw/main/data/{stem}.npz",
+                f"{stem}.npz",
+                sha256,
+            ),
         ),
         source=_CRITICAL,
         note="Published scores are means over the ten splits.",
@@ -135,7 +144,13 @@ HETEROPHILOUS = (
     _heterophilous("amazon-ratings", "Amazon-ratings", 24_492, 93_050, 300, 5),
     _heterophilous("minesweeper", "Minesweeper", 10_000, 39_402, 7, 2),
     _heterophilous(
-        "tolokers", "Tolokers", 11_758, 519_000, 10, 2, "dacf3ac94cec53d03cd2adb5255c08b33dee1656c33ca8164a464bd9450a1667"
+        "tolokers",
+        "Tolokers",
+        11_758,
+        519_000,
+        10,
+        2,
+        "dacf3ac94cec53d03cd2adb5255c08b33dee1656c33ca8164a464bd9450a1667",
     ),
     _heterophilous("questions", "Questions", 48_921, 153_540, 301, 2),
 )

@@ -116,7 +116,11 @@ OGB = (
         layouts=(Layout("pcqm4mv2", ("raw/data.csv.gz", "split_dict.pt")),),
         folders=("pcqm4m-v2",),
         remotes=(
-            Remote("https://dgl-data.s3-accelerate.amazonaws.com/dataset/OGB-LSC/pcqm4m-v2.zip", "pcqm4m-v2.zip", unpack=True),
+            Remote(
+                "https://dgl-data.s3-accelerate.amazonaws.com/dataset/OGB-LSC/pcqm4m-v2.zip",
+                "pcqm4m-v2.zip",
+                unpack=True,
+            ),
         ),
         paper=0.0841,
         source="Hu et al., OGB-LSC, 2021, arXiv:2103.09430",

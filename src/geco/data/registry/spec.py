@@ -1,4 +1,6 @@
-"""What is written down of a data set: where it comes from, how it lies on disk, what is asked. Nothing here imports torch."""
+"""What is written down of a data set: where it comes from, how it lies on disk, what is asked. Nothing here imports
+torch.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,11 @@ __all__ = ["Embedded", "Layout", "Remote", "Sizes", "Spec"]
 
 @dataclass(frozen=True)
 class Remote:
-    """A file to download: its address, the name it gets in the data set's folder, size in bytes and checksum where known.
+    """A file to download: its address, the name it gets in the data set's folder, size in bytes and checksum where
+    known.
 
-    ``unpack`` says that it is an archive: its members go to the data set's folder, without the archive's own top folder.
+    ``unpack`` says that it is an archive: its members go to the data set's folder, without the archive's own top
+    folder.
     """
 
     url: str

@@ -1,7 +1,7 @@
 """The only place that reads formats which could carry code or lie about their size. Nothing read here runs, ever.
 
-Every failure is a `DataError` that names the file, the reason and what to do. How much a compressed file may hold is limited,
-see `geco.data.safe.limits`.
+Every failure is a `DataError` that names the file, the reason and what to do. How much a compressed file may hold is
+limited, see `geco.data.safe.limits`.
 """
 
 from __future__ import annotations
@@ -128,11 +128,15 @@ def read_csv(
     with _reading(path), warnings.catch_warnings():
         import pandas as pd
 
-        pieces = dtype is not None and not isinstance(dtype, dict)  # takes less memory, but types found may differ by piece
+        pieces = dtype is not None and not isinstance(
+            dtype, dict
+        )  # takes less memory, but types found may differ by piece
         warnings.simplefilter("error")  # pandas only warns of rows longer than the heading
         try:
             with _text(path) as text:
-                table = pd.read_csv(text, header=header, dtype=dtype, usecols=columns, index_col=False, low_memory=pieces)
+                table = pd.read_csv(
+                    text, header=header, dtype=dtype, usecols=columns, index_col=False, low_memory=pieces
+                )
         except pd.errors.EmptyDataError:
             raise DataError(f"{path}, line 1: the file is empty; a table was expected") from None
         except (ValueError, Warning):
@@ -166,14 +170,18 @@ def _text(path: Path) -> Iterator[io.TextIOWrapper]:
             archive = stack.enter_context(zipfile.ZipFile(stream))
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) != 1:
-                raise DataError(f"{path} holds {len(members)} files; a table must be alone in its archive, so unpack it")
+                raise DataError(
+                    f"{path} holds {len(members)} files; a table must be alone in its archive, so unpack it"
+                )
             stream = LimitedStream(stack.enter_context(archive.open(members[0])), limit, path)
         buffered = io.BufferedReader(stream, 2**20) if isinstance(stream, LimitedStream) else stream
         yield stack.enter_context(io.TextIOWrapper(buffered, "utf-8-sig", newline=""))
 
 
 def _read_array(stream: Any, available: int, label: str = "") -> np.ndarray[Any, Any]:
-    """Read one array in NumPy's format from a stream that can hold ``available`` bytes, checking before taking memory."""
+    """Read one array in NumPy's format from a stream that can hold ``available`` bytes, checking before taking
+    memory.
+    """
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"{label}has format {version}")
@@ -211,7 +219,9 @@ def _reading(path: Path) -> Iterator[None]:
         name = re.search(r"(?:GLOBAL|it asks for) ([\w.]+)", str(error))
         if name:
             raise DataError(f"{path} is refused: it wants to call {name[1]}, as no data does; do not use it") from error
-        raise DataError(f"{path} is damaged or not what it should be ({_reason(error)}); remove it and get it again") from error
+        raise DataError(
+            f"{path} is damaged or not what it should be ({_reason(error)}); remove it and get it again"
+        ) from error
 
 
 def _reason(error: Exception) -> str:

@@ -1,9 +1,9 @@
 """Read pickles without running anything they ask for.
 
-A pickle is a program: it names functions and has them called. Here a name must be on the literal list below, and stands not
-for the function but for a `Placeholder` of the call. When the file is read, arrays, matrices and tensors are made in place of
-them by public constructors that check their input. So nothing of the file's choosing runs, no object is in a state that its
-constructor would refuse, and no memory is taken beyond what the file holds.
+A pickle is a program: it names functions and has them called. Here a name must be on the literal list below, and stands
+not for the function but for a `Placeholder` of the call. When the file is read, arrays, matrices and tensors are made
+in place of them by public constructors that check their input. So nothing of the file's choosing runs, no object is in
+a state that its constructor would refuse, and no memory is taken beyond what the file holds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ NUMPY: dict[str, type[Placeholder]] = {
 _ALLOWED: dict[str, type] = {
     **NUMPY,
     **{
-        f"scipy.sparse.{module}.{form}_{kind}": type(f"{form}_{kind}", (placeholders.Sparse,), {"kind": f"{form}_{kind}"})
+        f"scipy.sparse.{module}.{form}_{kind}": type(
+            f"{form}_{kind}", (placeholders.Sparse,), {"kind": f"{form}_{kind}"}
+        )
         for form in ("csr", "csc", "coo")
         for module in (form, f"_{form}")  # before and since SciPy 1.8
         for kind in ("matrix", "array")

@@ -31,8 +31,12 @@ __all__ = [
 
 
 def info_of(spec: Spec, nodes: tuple[int, ...] = (), edges: tuple[int, ...] = (), names: Iterable[str] = ()) -> Info:
-    """Return what a data set asks for: what is written down of it, categories of nodes and edges, and names of the targets."""
-    return Info(spec.name, spec.level, spec.target, spec.num_targets, spec.metric, nodes, edges, tuple(names), spec.note)
+    """Return what a data set asks for: what is written down of it, categories of nodes and edges, and names of the
+    targets.
+    """
+    return Info(
+        spec.name, spec.level, spec.target, spec.num_targets, spec.metric, nodes, edges, tuple(names), spec.note
+    )
 
 
 def from_columns(
@@ -93,7 +97,9 @@ def known(y: np.ndarray, where: object) -> np.ndarray:
     wrong = np.argwhere(~missing & (y != 0) & (y != 1))
     if len(wrong):
         row, column = wrong[0]
-        raise DataError(f"{where}: row {row + 1}, column {column + 1}: a label is 0, 1 or missing, got {y[row, column]}")
+        raise DataError(
+            f"{where}: row {row + 1}, column {column + 1}: a label is 0, 1 or missing, got {y[row, column]}"
+        )
     return y.astype(np.float32 if missing.any() else np.uint8)
 
 
@@ -102,7 +108,8 @@ def read_rows(path: Path, rows: int, columns: int | None = None, dtype: Any = No
     found: np.ndarray = read_csv(path, header=None, dtype=dtype).to_numpy()
     if len(found) != rows:
         raise DataError(
-            f"{path} has {len(found):,} rows, the files beside it ask for {rows:,}; it may be cut off or of another data set"
+            f"{path} has {len(found):,} rows, the files beside it ask for {rows:,}; it may be cut off or of another "
+            "data set"
         )
     if columns is not None and found.shape[1] != columns:
         raise DataError(f"{path} has {found.shape[1]} columns, {columns} are wanted")

@@ -1,4 +1,6 @@
-"""One graph put together: what the readers of single graphs share. Files are not trusted: shapes and numbers are checked."""
+"""One graph put together: what the readers of single graphs share. Files are not trusted: shapes and numbers are
+checked.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def single(spec: Spec, folder: Path, graph: Mapping[str, Tensor], splits: Sequen
         if low < 0 or high >= spec.num_targets:
             raise DataError(f"{folder} has classes from {low} to {high}, {spec.name} has 0 to {spec.num_targets - 1}")
     elif graph["y"].shape[1:] != (spec.num_targets,):
-        raise DataError(f"{folder} has labels of shape {tuple(graph['y'].shape)}, {spec.name} has {spec.num_targets} a node")
+        raise DataError(
+            f"{folder} has labels of shape {tuple(graph['y'].shape)}, {spec.name} has {spec.num_targets} a node"
+        )
     try:
         return collect(info_of(spec), [graph], splits)
     except DataError as error:
@@ -102,7 +106,9 @@ def csr_edges(matrix: Any, path: Path) -> Tensor:
 def dense(matrix: Any, path: Path) -> np.ndarray:
     """Return a matrix, sparse or not, as float32 ``(N, F)``."""
     if getattr(matrix, "ndim", 0) != 2 or matrix.dtype.kind not in "biuf" or matrix.shape[1] > WIDEST:
-        raise DataError(f"{path} should hold a matrix of numbers with at most {WIDEST:,} columns, it holds {_what(matrix)}")
+        raise DataError(
+            f"{path} should hold a matrix of numbers with at most {WIDEST:,} columns, it holds {_what(matrix)}"
+        )
     if sparse.issparse(matrix):
         whole = matrix.tocsr()
         whole = csr(path, whole.indptr, whole.indices, np.array(whole.shape), whole.data)

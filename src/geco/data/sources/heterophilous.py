@@ -29,10 +29,14 @@ def read(folder: Path, spec: Spec) -> GraphDataset:
     x = dense(found["node_features"], path)
     y = rows(found["node_labels"], len(x), path)
     if any(found[name].ndim != 2 or found[name].shape != (len(found[MASKS[0]]), len(x)) for name in MASKS):
-        raise DataError(f"{path}: {', '.join(MASKS)} should have a row for each split and a column for each of {len(x)} nodes")
+        raise DataError(
+            f"{path}: {', '.join(MASKS)} should have a row for each split and a column for each of {len(x)} nodes"
+        )
     graph = {
         "x": tensor(x, np.float32),
         "edge_index": to_undirected(pairs(found["edges"], path), num_nodes=len(x)),
         "y": tensor(y, np.int64) if spec.target == "class" else torch.from_numpy(known(y.reshape(-1, 1), path)),
     }
-    return single(spec, folder, graph, [split_of(*masks) for masks in zip(*(found[name] for name in MASKS), strict=True)])
+    return single(
+        spec, folder, graph, [split_of(*masks) for masks in zip(*(found[name] for name in MASKS), strict=True)]
+    )

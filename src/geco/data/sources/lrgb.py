@@ -1,7 +1,9 @@
-"""The Long Range Graph Benchmark's raw files, as PyG downloads them: a list of tuples of arrays for each part of the split.
+"""The Long Range Graph Benchmark's raw files, as PyG downloads them: a list of tuples of arrays for each part of the
+split.
 
-Superpixels: ``train.pickle`` and so on, ``(x, edge_attr, edge_index, y)`` with a class for each node. Molecules: ``train.pt``
-and so on, ``(x, edge_attr, edge_index, y)``, or ``(x, edge_attr, edge_index, edge_label_index, edge_label)`` for contacts.
+Superpixels: ``train.pickle`` and so on, ``(x, edge_attr, edge_index, y)`` with a class for each node. Molecules:
+``train.pt`` and so on, ``(x, edge_attr, edge_index, y)``, or ``(x, edge_attr, edge_index, edge_label_index,
+edge_label)`` for contacts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""ogbg-molhiv from OGB's mapping table: ``hiv_mol.csv.zip`` with columns HIV_active and smiles, and OGB's scaffold split."""
+"""ogbg-molhiv from OGB's mapping table: ``hiv_mol.csv.zip`` with columns HIV_active and smiles, and OGB's scaffold
+split.
+"""
 
 from __future__ import annotations
 

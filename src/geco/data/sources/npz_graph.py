@@ -1,8 +1,9 @@
-"""The layout of the gnn-benchmark collection (Amazon, Coauthor): one ``.npz`` with adjacency and features as CSR, and labels.
+"""The layout of the gnn-benchmark collection (Amazon, Coauthor): one ``.npz`` with adjacency and features as CSR, and
+labels.
 
-As usual with these graphs, edges are made undirected, self loops and repeated edges left out, and a word counts as present or
-absent. There is no public split: ``split.npz`` (arrays ``train``, ``valid``, ``test`` of node numbers) beside the graph is
-taken, else 60/20/20 % of each class from seed 0.
+As usual with these graphs, edges are made undirected, self loops and repeated edges left out, and a word counts as
+present or absent. There is no public split: ``split.npz`` (arrays ``train``, ``valid``, ``test`` of node numbers)
+beside the graph is taken, else 60/20/20 % of each class from seed 0.
 """
 
 from __future__ import annotations

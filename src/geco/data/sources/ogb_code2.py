@@ -1,9 +1,9 @@
 """ogbg-code2 as OGB's archive holds it: syntax trees of Python functions, whose name is to be found.
 
 Prepared as OGB's own example and GraphGPS do: a graph is cut off after 1,000 nodes, a node's depth counts up to 20
-and is the third column of x, edges run along the tree and from token to token and back, and the target is five places of a
-vocabulary of 5,000 words of the training part. ``graph/y_words`` holds the whole names, because the score counts words outside
-the vocabulary as missed.
+and is the third column of x, edges run along the tree and from token to token and back, and the target is five places
+of a vocabulary of 5,000 words of the training part. ``graph/y_words`` holds the whole names, because the score counts
+words outside the vocabulary as missed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,13 @@ def read(folder: Path, spec: Spec) -> GraphDataset:
     nodes = nodes.clip(max=NODES)
     edge_index, edge_attr, edges = tree_edges(nodes, owner, tree, tokens)
     y, whole = encode(names, words, spec.num_targets)
-    columns = {"node/x": x, "edge/edge_index": edge_index, "edge/edge_attr": edge_attr, "graph/y": y, "graph/y_words": whole}
+    columns = {
+        "node/x": x,
+        "edge/edge_index": edge_index,
+        "edge/edge_attr": edge_attr,
+        "graph/y": y,
+        "graph/y_words": whole,
+    }
     return from_columns(info_of(spec, CATEGORIES, (2, 2), words), nodes, edges, columns, split)
 
 

@@ -1,7 +1,8 @@
-"""OGB's data sets of many graphs, as its archives hold them: ``raw/*.csv.gz`` without header and ``split/<kind>/*.csv.gz``.
+"""OGB's data sets of many graphs, as its archives hold them: ``raw/*.csv.gz`` without header and
+``split/<kind>/*.csv.gz``.
 
-The rows of all graphs lie after one another; ``num-node-list`` and ``num-edge-list`` say where each ends. An edge is stored
-once and becomes two, the reverse right after it, as OGB has it for molecules and proteins.
+The rows of all graphs lie after one another; ``num-node-list`` and ``num-edge-list`` say where each ends. An edge is
+stored once and becomes two, the reverse right after it, as OGB has it for molecules and proteins.
 """
 
 from __future__ import annotations

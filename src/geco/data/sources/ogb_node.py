@@ -38,4 +38,6 @@ def known_of_nodes(folder: Path, nodes: int) -> tuple[dict[str, Tensor], Split]:
     """Return the nodes' classes and years, and the split by time."""
     files = {"y": "node-label.csv.gz", "year": "node_year.csv.gz"}
     found = {name: read_rows(folder / "raw" / file, nodes, 1, np.int64)[:, 0] for name, file in files.items()}
-    return {name: tensor(array, np.int64) for name, array in found.items()}, read_split(folder / "split" / "time", nodes)
+    return {name: tensor(array, np.int64) for name, array in found.items()}, read_split(
+        folder / "split" / "time", nodes
+    )

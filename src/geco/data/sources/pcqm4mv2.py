@@ -42,10 +42,13 @@ def _split(path: Path, y: np.ndarray) -> Split:
     train, test = parts_of(read_torch(path), ("train", "valid"), len(y), path)
     order = torch.from_numpy(np.random.default_rng(SEED).permutation(train.numpy()))
     if len(order) <= VALID:
-        raise DataError(f"{path} has {len(order):,} training molecules, {VALID:,} of them are wanted for validation alone")
+        raise DataError(
+            f"{path} has {len(order):,} training molecules, {VALID:,} of them are wanted for validation alone"
+        )
     missing = np.isnan(y[torch.cat([order, test]).numpy()]).sum()
     if missing:
         raise DataError(
-            f"{path} puts {missing:,} molecules without a {TARGET} into training or validation; it may be of another version"
+            f"{path} puts {missing:,} molecules without a {TARGET} into training or validation; it may be of another "
+            "version"
         )
     return Split(order[VALID:], order[:VALID], test)

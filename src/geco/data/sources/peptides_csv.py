@@ -51,12 +51,16 @@ def _functions(path: Path, spec: Spec) -> tuple[list[str], np.ndarray, tuple[str
         try:
             rows.append(np.array(json.loads(cell), np.float32).reshape(spec.num_targets))
         except (TypeError, ValueError):
-            raise DataError(f"{path}: row {number}: labels are a list of {spec.num_targets} numbers, got {cell!r}") from None
+            raise DataError(
+                f"{path}: row {number}: labels are a list of {spec.num_targets} numbers, got {cell!r}"
+            ) from None
     return table["smiles"].tolist(), known(np.array(rows).reshape(-1, spec.num_targets), path), ()
 
 
 def _shapes(path: Path, spec: Spec) -> tuple[list[str], np.ndarray, tuple[str, ...]]:
-    """Return SMILES and values, each value scaled to mean 0 and deviation 1 over all peptides, as LRGB publishes them."""
+    """Return SMILES and values, each value scaled to mean 0 and deviation 1 over all peptides, as LRGB publishes
+    them.
+    """
     table = read_csv(path, header=0, columns=["smiles", *SHAPES])
     y = table[[*SHAPES]].to_numpy(np.float64)
     if not np.isfinite(y).all():

@@ -1,8 +1,9 @@
-"""Planetoid's layout (Cora, Citeseer, Pubmed): pickles ``ind.NAME.{x,tx,allx,y,ty,ally,graph}`` and ``ind.NAME.test.index``.
+"""Planetoid's layout (Cora, Citeseer, Pubmed): pickles ``ind.NAME.{x,tx,allx,y,ty,ally,graph}`` and
+``ind.NAME.test.index``.
 
-``allx`` holds the first nodes, ``tx`` the test nodes in the order of the index. Citeseer has nodes that the index leaves out:
-they get zero features and class 0, and are in no part of the split. Features are as published, not normalised; repeated
-edges and self loops are left out.
+``allx`` holds the first nodes, ``tx`` the test nodes in the order of the index. Citeseer has nodes that the index
+leaves out: they get zero features and class 0, and are in no part of the split. Features are as published, not
+normalised; repeated edges and self loops are left out.
 """
 
 from __future__ import annotations

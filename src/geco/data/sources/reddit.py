@@ -1,4 +1,5 @@
-"""GraphSAGE's Reddit as DGL publishes it: ``reddit_data.npz`` (features, labels, parts), ``reddit_graph.npz`` (a COO matrix).
+"""GraphSAGE's Reddit as DGL publishes it: ``reddit_data.npz`` (features, labels, parts), ``reddit_graph.npz`` (a COO
+matrix).
 
 Edges are sorted by source, then by target, repeated ones once. There are 115 million, so they stay in 32-bit numbers.
 """

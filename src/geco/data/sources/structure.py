@@ -1,4 +1,5 @@
-"""Flickr and ogbn-arxiv without their features: ``adj_full.npz`` as in GraphSAINT's layout, and the labels and split of each.
+"""Flickr and ogbn-arxiv without their features: ``adj_full.npz`` as in GraphSAINT's layout, and the labels and split of
+each.
 
 For speed and memory at true size. Nodes get random features of the true width, the same at every reading; no score is
 comparable with a published one.

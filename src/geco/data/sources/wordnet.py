@@ -1,4 +1,5 @@
-"""WordNet 3.0 as one graph, ``wordnet30.npz``: synsets, their relations (each once), words of the gloss, lexicographer files.
+"""WordNet 3.0 as one graph, ``wordnet30.npz``: synsets, their relations (each once), words of the gloss, lexicographer
+files.
 
 The file's node order follows the classes. ``split`` is 0, 1 or 2 for training, validation and test.
 """

@@ -1,8 +1,9 @@
 """A user's graph as arrays: an ``.npz``, or the tensors of a PyG `Data` in a ``.pt`` or ``.safetensors`` file.
 
-Names are PyG's: ``x (N, F)``, ``edge_index (2, M)``, ``y (N,)`` or ``(N, T)``, ``edge_attr``, ``edge_weight``. The split is
-either ``split (N,)`` with 0, 1, 2 or words, or three masks or lists of nodes (``train``, ``valid`` or ``val``, ``test``, also
-with ``_mask`` or ``_idx``); masks ``(N, S)`` give S splits. In y, -1 (for classes) and NaN are missing labels.
+Names are PyG's: ``x (N, F)``, ``edge_index (2, M)``, ``y (N,)`` or ``(N, T)``, ``edge_attr``, ``edge_weight``. The
+split is either ``split (N,)`` with 0, 1, 2 or words, or three masks or lists of nodes (``train``, ``valid`` or ``val``,
+``test``, also with ``_mask`` or ``_idx``); masks ``(N, S)`` give S splits. In y, -1 (for classes) and NaN are missing
+labels.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     arrays = {name: array for name, array in _load(path).items() if name not in options.ignore}
     ends, nodes = _ends(path, arrays), _count_nodes(path, arrays)
     if ends.size and int(ends.max()) >= nodes:
-        raise DataError(f"{path}, edge_index: node {int(ends.max())} is out of range, x has {nodes} rows, numbered from 0")
+        raise DataError(
+            f"{path}, edge_index: node {int(ends.max())} is out of range, x has {nodes} rows, numbered from 0"
+        )
     label = (schema.select(FILE, "label")[0].name if schema else None) or (options.label[0] if options.label else "y")
     labels = read_labels(_label_fields(path, arrays, label, nodes, schema), options.task, nodes, schema)
     splits, notes = read_splits(labels, _parts(path, arrays, nodes), str(path), options, schema)
@@ -58,7 +61,9 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
             graph[name] = _floats(path, name, arrays[name], arrays["edge_index"].shape[1])[rows]
     info = labels.info(path.stem, "node", options, schema)
     columns = [_describe(name, array, label) for name, array in arrays.items()]
-    return collect(info, [graph], splits), schema or labels.schema("arrays", info, options.directed, columns, [*said, *notes])
+    return collect(info, [graph], splits), schema or labels.schema(
+        "arrays", info, options.directed, columns, [*said, *notes]
+    )
 
 
 def count_nodes(path: Path) -> int:
@@ -104,7 +109,9 @@ def _ends(path: Path, arrays: Arrays) -> np.ndarray:
         turned = "; turn it with .T" if ends.ndim == 2 and ends.shape[1] == 2 else ""
         raise DataError(f"{path}, edge_index: the shape (2, M) is wanted, got {ends.shape}{turned}")
     if ends.dtype.kind not in "iu":
-        raise DataError(f"{path}, edge_index: whole numbers are wanted, got {ends.dtype}; save it with .astype('int64')")
+        raise DataError(
+            f"{path}, edge_index: whole numbers are wanted, got {ends.dtype}; save it with .astype('int64')"
+        )
     if ends.size and int(ends.min()) < 0:
         raise DataError(f"{path}, edge_index: node {int(ends.min())} is out of range, nodes are numbered from 0")
     return ends.astype(np.int64)
@@ -136,7 +143,8 @@ def _floats(path: Path, name: str, array: np.ndarray, rows: int) -> Tensor:
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         raise DataError(
-            f"{path}, {name}, row {bad[0][0]}: {array[tuple(bad[0].tolist())]} is not a finite number ({len(bad):,} in all)"
+            f"{path}, {name}, row {bad[0][0]}: {array[tuple(bad[0].tolist())]} is not a finite number ({len(bad):,} in "
+            "all)"
         )
     return torch.from_numpy(np.ascontiguousarray(array, np.float32))
 
@@ -168,7 +176,9 @@ def _parts(path: Path, arrays: Arrays, nodes: int) -> list[np.ndarray]:
     if "split" in arrays:
         field = Field("split", _series(arrays["split"].ravel()), lambda row: f"{path}, split, row {row}")
         if len(field.values) != nodes:
-            raise DataError(f"{path}, split: one for each of {nodes} nodes is wanted, got the shape {arrays['split'].shape}")
+            raise DataError(
+                f"{path}, split: one for each of {nodes} nodes is wanted, got the shape {arrays['split'].shape}"
+            )
         return [read_parts(field)]
     masks = [_mask(path, arrays, words, nodes) for words in (("train",), ("valid", "val"), ("test",))]
     given = [mask for mask in masks if mask is not None]
@@ -220,7 +230,13 @@ def _wanted(path: Path, arrays: Arrays, name: str) -> np.ndarray:
 
 
 def _describe(name: str, array: np.ndarray, label: str) -> Column:
-    used: dict[str, Role] = {label: "label", "x": "feature", "edge_attr": "feature", "edge_weight": "weight", "split": "split"}
+    used: dict[str, Role] = {
+        label: "label",
+        "x": "feature",
+        "edge_attr": "feature",
+        "edge_weight": "weight",
+        "split": "split",
+    }
     used["edge_index"] = "source"
     split = name.split("_")[0] in ("train", "valid", "val", "test")
     role: Role = used.get(name) or ("split" if split else "ignored")

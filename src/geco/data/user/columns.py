@@ -1,8 +1,8 @@
 """The columns of a user's tables: which is what, and features from numbers and categories.
 
-A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. Of the other columns those of
-numbers are features as they are, and those of text with at most `MOST_CATEGORIES` different values are features with one
-column of 0 and 1 for each value.
+A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. Of the other columns those
+of numbers are features as they are, and those of text with at most `MOST_CATEGORIES` different values are features with
+one column of 0 and 1 for each value.
 """
 
 from __future__ import annotations
@@ -58,14 +58,18 @@ class Sheet:
     def field(self, role: Role) -> Field:
         """Return the one column that has a role, or refuse a table without it."""
         if not self.names(role):
-            raise DataError(f"{_lacks(str(self.table.path), list(self.roles), None, role)} Name it with --{role} COLUMN")
+            raise DataError(
+                f"{_lacks(str(self.table.path), list(self.roles), None, role)} Name it with --{role} COLUMN"
+            )
         return self.fields(role)[0]
 
     def described(self, file: str, found: Sequence[Column] = ()) -> list[Column]:
         """Return what a schema says of all columns; those found are described already."""
         known = {column.name: column for column in found}
         kinds: dict[Role, str] = {"label": "label", "weight": "number"}
-        return [known.get(n) or _describe(file, self.table.field(n), r, kinds.get(r, "text")) for n, r in self.roles.items()]
+        return [
+            known.get(n) or _describe(file, self.table.field(n), r, kinds.get(r, "text")) for n, r in self.roles.items()
+        ]
 
 
 def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
@@ -84,7 +88,9 @@ def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
         given = [name for name in flags if name in names]
         for name in given or (_by_usual_name(table.path, names, role, found) if usual else []):
             if name in found:
-                raise DataError(f"{table.path}, column {name}: it cannot be both {found[name]} and {role}; check the flags")
+                raise DataError(
+                    f"{table.path}, column {name}: it cannot be both {found[name]} and {role}; check the flags"
+                )
             found[name] = role
     return _sheet(table, {name: found.get(name) or _rest(name, options) for name in names})
 
@@ -122,7 +128,8 @@ def features(sheet: Sheet, file: str, schema: Schema | None) -> tuple[np.ndarray
     Args:
         sheet: whose columns.
         file: name of the table in the schema.
-        schema: how the columns were read before: new files get the same columns of the same categories, in the same order.
+        schema: how the columns were read before: new files get the same columns of the same categories, in the same
+            order.
     """
     known = {column.name: column for column in schema.select(file, "feature")} if schema else {}
     parts, found = [], []

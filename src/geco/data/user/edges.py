@@ -1,4 +1,5 @@
-"""Node ids of a user's tables to node numbers, edges both ways, many graphs cut apart: all by arrays, for millions of edges.
+"""Node ids of a user's tables to node numbers, edges both ways, many graphs cut apart: all by arrays, for millions of
+edges.
 
 Shapes: N nodes, M edges, B graphs.
 """
@@ -20,7 +21,8 @@ __all__ = ["both_ways", "cut", "read_ends", "read_owners", "spread"]
 
 
 def read_owners(nodes: Sheet, graphs: Sheet | None) -> tuple[np.ndarray, pd.Index]:
-    """Return the number of each node's graph ``(N,)`` and the names of the graphs, in the order of graphs.csv or nodes.csv.
+    """Return the number of each node's graph ``(N,)`` and the names of the graphs, in the order of graphs.csv or
+    nodes.csv.
 
     Args:
         nodes: with a graph column if there are many graphs.
@@ -59,7 +61,9 @@ def read_ends(nodes: Sheet, edges: Sheet, owner: np.ndarray, graphs: pd.Index) -
     keys = owner * len(ids) + codes  # a number for every pair of graph and id
     twice = pd.Series(keys).duplicated().to_numpy()
     if twice.any():
-        raise field.fail(twice, "node {} was there before; ids must differ" + (" within a graph" if len(graphs) > 1 else ""))
+        raise field.fail(
+            twice, "node {} was there before; ids must differ" + (" within a graph" if len(graphs) > 1 else "")
+        )
     sides = [edges.field("source"), edges.field("target")]
     if edges.names("graph") or len(graphs) == 1:
         start = _graphs_of(edges, graphs) * len(ids)
@@ -76,7 +80,8 @@ def read_ends(nodes: Sheet, edges: Sheet, owner: np.ndarray, graphs: pd.Index) -
 
 
 def both_ways(ends: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return edges that run both ways, each once, in order of source and target; which row each is; how many were repeats.
+    """Return edges that run both ways, each once, in order of source and target; which row each is; how many were
+    repeats.
 
     A reverse edge that is given keeps its own row; one that is not takes the row of the edge it reverses.
 
@@ -154,5 +159,7 @@ def _find(field: Field, ids: pd.Index, start: np.ndarray | np.int64, keys: pd.In
     codes = ids.get_indexer(field.texts())
     found: np.ndarray = np.where(codes < 0, -1, keys.get_indexer(start + codes))
     if (found < 0).any():
-        raise field.fail(found < 0, f"{{}} is not a node of {nodes.table.path.name}, whose ids look like {str(ids[0])!r}")
+        raise field.fail(
+            found < 0, f"{{}} is not a node of {nodes.table.path.name}, whose ids look like {str(ids[0])!r}"
+        )
     return found.astype(np.int64)

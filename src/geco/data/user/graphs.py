@@ -1,7 +1,7 @@
 """A user's graphs from a folder: ``nodes.csv``, ``edges.csv`` and, where graphs have labels, ``graphs.csv``.
 
-Each table may also be Parquet or gzipped CSV. A ``graph`` column in nodes.csv puts many graphs into the same files. Node ids
-are text or whole numbers, each once in its graph.
+Each table may also be Parquet or gzipped CSV. A ``graph`` column in nodes.csv puts many graphs into the same files.
+Node ids are text or whole numbers, each once in its graph.
 
 Shapes: N nodes, M edges, B graphs.
 """
@@ -54,7 +54,9 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     owner, names = read_owners(sheets.nodes, sheets.graphs)
     ends = read_ends(sheets.nodes, sheets.edges, owner, names)
     fields = (
-        sheets.labelled.fields("label") if schema else [sheets.labelled.field("label"), *sheets.labelled.fields("label")[1:]]
+        sheets.labelled.fields("label")
+        if schema
+        else [sheets.labelled.field("label"), *sheets.labelled.fields("label")[1:]]
     )
     labels = read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
     splits, notes = _splits(sheets, owner, labels, options, schema)
@@ -66,7 +68,9 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     graph = {"y": labels.y} if sheets.level == "graph" else {}
     dataset = collect(info, cut(np.bincount(owner), node, edge, graph), splits)
     if schema is None:
-        blank = [] if sheets.nodes.names("feature") else ["nodes have no feature columns: each gets a single feature, 1"]
+        blank = (
+            [] if sheets.nodes.names("feature") else ["nodes have no feature columns: each gets a single feature, 1"]
+        )
         columns = node_columns + edge_columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
         schema = labels.schema("tables", info, options.directed, columns, [*said, *blank, *notes])
     return dataset, schema
@@ -87,7 +91,9 @@ def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
     nodes, edges, graphs = (_table(folder, name) for name in ("nodes", "edges", "graphs"))
     if nodes is None or edges is None:
         listed = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-        raise DataError(f"{folder} lacks {'nodes' if nodes is None else 'edges'}.csv (or .csv.gz, .parquet); it holds {listed}")
+        raise DataError(
+            f"{folder} lacks {'nodes' if nodes is None else 'edges'}.csv (or .csv.gz, .parquet); it holds {listed}"
+        )
     if not len(nodes.frame):
         raise DataError(f"{nodes.path}, line 2: there are no nodes; write a line for each node")
     check_flags([table for table in (nodes, edges, graphs) if table is not None], options)
@@ -104,7 +110,9 @@ def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
 
 
 def _graph_sheet(table: Table, options: OwnOptions) -> Sheet:
-    """Give the columns of graphs.csv their roles; ``id`` names the graph if no other column does, and there are no features."""
+    """Give the columns of graphs.csv their roles; ``id`` names the graph if no other column does, and there are no
+    features.
+    """
     sheet = assign(table, ("graph", "id", "label", "split"), options)
     new: dict[Role, Role] = {"feature": "ignored", "id": "ignored" if sheet.names("graph") else "graph"}
     if options.level == "node":
@@ -172,7 +180,9 @@ def _splits(
         known = np.bincount(owner, labels.known) > 0  # a graph counts if any of its nodes has a label
     fields = sheet.fields("split")
     given = [_of_graphs(field, owner) if many and sheet is sheets.nodes else read_parts(field) for field in fields]
-    return read_splits(labels, given, f"{sheet.table.path}, column {''.join(sheet.names('split'))}", options, schema, known)
+    return read_splits(
+        labels, given, f"{sheet.table.path}, column {''.join(sheet.names('split'))}", options, schema, known
+    )
 
 
 def _of_graphs(field: Field, owner: np.ndarray) -> np.ndarray:

@@ -78,7 +78,8 @@ class Labels:
 
 
 def read_labels(fields: Sequence[Field], task: str | None, rows: int, schema: Schema | None = None) -> Labels:
-    """Read label columns: text or few whole numbers are classes, several columns of 0 and 1 labels, other numbers values.
+    """Read label columns: text or few whole numbers are classes, several columns of 0 and 1 labels, other numbers
+    values.
 
     Args:
         fields: the columns; none where a schema is known and new files have no labels.
@@ -175,7 +176,9 @@ def _target(fields: Sequence[Field], task: str | None) -> Target:
         if field.missing.all():
             raise DataError(f"{field.where(0)}: no row has a label; leave the column out, or name another with --label")
     if task == "class" and len(fields) > 1:
-        raise UsageError(f"--task class needs one label column, got {', '.join(f.name for f in fields)}; choose with --label")
+        raise UsageError(
+            f"--task class needs one label column, got {', '.join(f.name for f in fields)}; choose with --label"
+        )
     if task in ("class", "labels", "values"):
         return task  # type: ignore[return-value]
     if len(fields) == 1:
@@ -198,12 +201,16 @@ def _looks_like_classes(field: Field) -> bool:
 
 def _classes(field: Field, known: tuple[str, ...] | None) -> Labels:
     texts, numeric = field.texts(), not field.not_numbers.any()
-    plain = pd.Series(field.parsed).map("{:.15g}".format, na_action="ignore") if numeric else texts  # 1.0 is the class 1
+    plain = (
+        pd.Series(field.parsed).map("{:.15g}".format, na_action="ignore") if numeric else texts
+    )  # 1.0 is the class 1
     if known is None:
         values = np.unique(field.parsed[~field.missing]).tolist() if numeric else texts.dropna().unique().tolist()
         known = tuple(f"{value:.15g}" for value in values) if numeric else tuple(sorted(values))
         if len(known) < 2:
-            raise DataError(f"{field.where(0)}: every label is {known[0]!r}, there is nothing to learn; choose with --label")
+            raise DataError(
+                f"{field.where(0)}: every label is {known[0]!r}, there is nothing to learn; choose with --label"
+            )
     codes = pd.Index(known).get_indexer(texts)
     codes = np.where(codes < 0, pd.Index(known).get_indexer(plain), codes)
     unknown = (codes < 0) & ~field.missing

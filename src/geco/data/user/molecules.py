@@ -1,6 +1,7 @@
 """A user's molecules: a table with a column of SMILES strings and columns to predict.
 
-Without ``--label``, the label is a column of a usual name, or else every column of numbers. Missing targets are allowed.
+Without ``--label``, the label is a column of a usual name, or else every column of numbers. Missing targets are
+allowed.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def _assign(table: Table, options: OwnOptions) -> Sheet:
         roles[name] = role if not free else "label" if not named and table.field(name).kind == "number" else "ignored"
     if "label" not in roles.values():
         listed = ", ".join(roles)
-        raise DataError(f"{table.path}, line 1: no column of numbers to predict among {listed}; name it with --label COLUMN")
+        raise DataError(
+            f"{table.path}, line 1: no column of numbers to predict among {listed}; name it with --label COLUMN"
+        )
     return Sheet(sheet.table, roles)
 
 

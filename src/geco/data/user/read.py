@@ -1,7 +1,7 @@
 """A user's own files without code: ``geco data import PATH --name NAME``, then ``geco train NAME``.
 
-A path is a folder of tables (`geco.data.user.graphs`), a table of molecules (`geco.data.user.molecules`), or a file of arrays
-(`geco.data.user.arrays`).
+A path is a folder of tables (`geco.data.user.graphs`), a table of molecules (`geco.data.user.molecules`), or a file of
+arrays (`geco.data.user.arrays`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from geco.errors import DataError
 __all__ = ["ids", "read_own"]
 
 
-def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | None = None) -> tuple[GraphDataset, Schema]:
+def read_own(
+    path: Path, options: OwnOptions | None = None, schema: Schema | None = None
+) -> tuple[GraphDataset, Schema]:
     r"""Read a user's files; what is wrong in them is said with file, line and column.
 
     Args:
         path: a folder with nodes.csv and edges.csv, a table with a SMILES column, or an .npz, .pt or .safetensors file.
         options: flags, where the usual names of columns are not used or types are guessed wrongly.
-        schema: of files that were read before: new ones get the same columns, categories and classes, and may lack labels.
+        schema: of files that were read before: new ones get the same columns, categories and classes, and may lack
+            labels.
 
     Example:
         >>> import tempfile
@@ -53,7 +56,9 @@ def read_own(path: Path, options: OwnOptions | None = None, schema: Schema | Non
         form = "arrays"
     else:
         known = ", ".join((*SUFFIXES, *ARRAY_SUFFIXES))
-        raise DataError(f"{path}: a folder with nodes.csv and edges.csv, or a file that ends in one of {known} is wanted")
+        raise DataError(
+            f"{path}: a folder with nodes.csv and edges.csv, or a file that ends in one of {known} is wanted"
+        )
     if schema is not None and schema.form != form:
         raise DataError(f"{path} holds {form}, the data set was made from {schema.form}")
     return forms[form](path, options, schema)

@@ -25,7 +25,9 @@ class OwnOptions:
     """
 
     id: str | None = None
-    """Column of nodes.csv that names each node; usually id, node_id, nodeid, node, index, idx, or the first without a name."""
+    """Column of nodes.csv that names each node; usually id, node_id, nodeid, node, index, idx, or the first without a
+    name.
+    """
     label: tuple[str, ...] = ()
     """Columns to predict: one class, or several labels or values; usually label, labels, y, class or target."""
     features: tuple[str, ...] = ()
@@ -41,7 +43,9 @@ class OwnOptions:
     weight: str | None = None
     """Column of edges.csv with the weight of an edge; usually weight, edge_weight or w."""
     graph: str | None = None
-    """Column that names the graph of each node and edge, where files hold many graphs; usually graph, graph_id or graphid."""
+    """Column that names the graph of each node and edge, where files hold many graphs; usually graph, graph_id or
+    graphid.
+    """
     split: str | None = None
     """Column that says train, valid or test (or 0, 1, 2); usually split, subset, set or partition."""
     task: Literal["class", "labels", "values"] | None = None
@@ -109,7 +113,8 @@ class Schema:
 
     Example:
         >>> columns = (Column("nodes", "id", "id", "text", "a"), Column("nodes", "kind", "label", "category", "cat"))
-        >>> schema = Schema("tables", "node", "class", "accuracy", ("cat", "dog"), (3, 2), False, columns, ("random split",))
+        >>> target = ("class", "accuracy", ("cat", "dog"))
+        >>> schema = Schema("tables", "node", *target, (3, 2), False, columns, ("random split",))
         >>> print(schema.summary())
         column      role   type      example  missing
         ----------  -----  --------  -------  -------
@@ -139,7 +144,9 @@ class Schema:
     def summary(self, most: int = 30) -> str:
         """Return it as text; of many columns of the same role and type only the first and the number."""
         what = {"class": "the class", "labels": "yes-or-no labels", "values": "values"}[self.target]
-        known = {"class": "classes", "labels": "labels (how many yes)", "values": "values (how many known)"}[self.target]
+        known = {"class": "classes", "labels": "labels (how many yes)", "values": "values (how many known)"}[
+            self.target
+        ]
         pairs = [f"{name} {count:,}" for name, count in zip(self.names, self.counts, strict=True)]
         lines = [
             table([["column", "role", "type", "example", "missing"], *self._rows(most)]),
@@ -173,7 +180,12 @@ class Schema:
             else:  # the last of three rows stands for all further ones
                 last = shown[alike[-1]]
                 count = int(last[0].split()[1]) + 1 if last[0].startswith("and ") else 2
-                shown[alike[-1]] = [f"and {count} more", *row[1:3], "", f"{int(last[4].replace(',', '')) + column.missing:,}"]
+                shown[alike[-1]] = [
+                    f"and {count} more",
+                    *row[1:3],
+                    "",
+                    f"{int(last[4].replace(',', '')) + column.missing:,}",
+                ]
         return shown
 
 

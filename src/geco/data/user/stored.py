@@ -1,4 +1,6 @@
-"""A user's data sets, kept under their names in the cache folder, each with the schema that reads new files in the same way."""
+"""A user's data sets, kept under their names in the cache folder, each with the schema that reads new files in the same
+way.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def store(dataset: GraphDataset, name: str, schema: Schema | None = None) -> Pat
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise UsageError(
-            f"the name {name!r} is not usable; take at most 64 small letters, digits, '-', '_' and '.', a letter or digit first"
+            f"the name {name!r} is not usable; take at most 64 small letters, digits, '-', '_' and '.', a letter or "
+            "digit first"
         )
     if name in DATASETS or name in EMBEDDED:
         raise UsageError(f"{name} is the name of a data set that GECO knows; choose another")

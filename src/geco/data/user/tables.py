@@ -1,4 +1,6 @@
-"""A user's table, CSV or Parquet: read fast, and when something in it is wrong, the line and column are found and named."""
+"""A user's table, CSV or Parquet: read fast, and when something in it is wrong, the line and column are found and
+named.
+"""
 
 from __future__ import annotations
 
@@ -184,14 +186,18 @@ def _check_header(path: Path) -> None:
         twice = Counter(header).most_common(1)[0][0]
         raise DataError(f"{path}, line 1: two columns are called {twice!r}; rename one")
     if all(_is_number(name) for name in header):
-        raise DataError(f"{path}, line 1: {', '.join(header[:3])} are no names of columns; put a line with the names above it")
+        raise DataError(
+            f"{path}, line 1: {', '.join(header[:3])} are no names of columns; put a line with the names above it"
+        )
     for mark, said in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and mark in header[0]:
             raise DataError(f"{path}, line 1: columns are separated by {said}; save the file with commas")
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line each record starts at, counted from 1 as editors do, and its cells; blank lines are passed over."""
+    """Yield the line each record starts at, counted from 1 as editors do, and its cells; blank lines are passed
+    over.
+    """
     with _open(path) as file:
         reader = csv.reader(file)
         start = 1
@@ -217,7 +223,9 @@ def _not_utf8(path: Path) -> DataError:
             try:
                 text.decode("utf-8")
             except UnicodeDecodeError as error:
-                return DataError(f"{path}, line {line}: byte {text[error.start]:#04x} is not UTF-8; save the file as UTF-8")
+                return DataError(
+                    f"{path}, line {line}: byte {text[error.start]:#04x} is not UTF-8; save the file as UTF-8"
+                )
     return DataError(f"{path} is not UTF-8; save the file as UTF-8")
 
 
@@ -234,7 +242,9 @@ def _parquet(path: Path) -> pd.DataFrame:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(f'{path}: Parquet needs pyarrow; pip install "geco-graph[parquet]", or save it as CSV') from error
+        raise DataError(
+            f'{path}: Parquet needs pyarrow; pip install "geco-graph[parquet]", or save it as CSV'
+        ) from error
     try:
         found = pyarrow.parquet.read_table(path, use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
@@ -245,4 +255,6 @@ def _parquet(path: Path) -> pd.DataFrame:
     frame = found.to_pandas(ignore_metadata=True)
     frame.columns = _names(frame.columns)
     plain = (pd.api.types.is_numeric_dtype, pd.api.types.is_bool_dtype, pd.api.types.is_string_dtype)
-    return frame.astype({name: "string" for name in frame if not any(check(frame[name]) for check in plain)})  # dates and such
+    return frame.astype(
+        {name: "string" for name in frame if not any(check(frame[name]) for check in plain)}
+    )  # dates and such

@@ -1,8 +1,8 @@
-r"""The networks GECO is compared with, from PyG where PyG has them, all called alike: ``(x, edge_index, batch)`` to ``(N, D)``.
-Those without message passing are in `geco.nn.baselines.transformers`.
+r"""The networks GECO is compared with, from PyG where PyG has them, all called alike: ``(x, edge_index, batch)`` to
+``(N, D)``. Those without message passing are in `geco.nn.baselines.transformers`.
 
-Sums over edges that PyG gathers and scatters are sparse products where the layer allows (`geco.nn.baselines.sparse_convs`):
-equal, and faster.
+Sums over edges that PyG gathers and scatters are sparse products where the layer allows
+(`geco.nn.baselines.sparse_convs`): equal, and faster.
 
 Shapes: N nodes, C input channels, D channels.
 """
@@ -121,7 +121,8 @@ class GPSStack(nn.Module):
         self.encoder = nn.Linear(in_channels, channels)
         more = {"attn_kwargs": {"head_channels": channels // heads}} if kind == "performer" else {}  # 64 if not given
         self.layers = nn.ModuleList(
-            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind, **more) for _ in range(layers)
+            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind, **more)
+            for _ in range(layers)
         )
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -158,7 +159,9 @@ class PolynormerBody(Polynormer):  # type: ignore[misc]
     """PyG's `Polynormer` up to its output layer; the first third of training is local, as its authors train it."""
 
     def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
-        super().__init__(in_channels, channels, channels, layers, 2, 0.0, dropout, dropout)  # PyG's works with one head only
+        super().__init__(
+            in_channels, channels, channels, layers, 2, 0.0, dropout, dropout
+        )  # PyG's works with one head only
         widths = [in_channels, *[channels] * layers]
         self.local_convs = nn.ModuleList(SparseGCNConv(a, b) for a, b in itertools.pairwise(widths))
 

@@ -1,4 +1,5 @@
-r"""PyG's `GCNConv`, `SAGEConv` and `GATConv`, weights and results as they are, with the sum over edges as sparse products.
+r"""PyG's `GCNConv`, `SAGEConv` and `GATConv`, weights and results as they are, with the sum over edges as sparse
+products.
 
 PyG gathers a message for every edge and scatters them; on a CPU that is many times slower than the product with the
 adjacency in CSR that GECO's own local block uses, and baselines should not lose time to it.
@@ -28,8 +29,8 @@ __all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_steps"]
 
 def gcn_steps(h: Tensor, edge_index: Tensor) -> Iterator[Tensor]:
     r"""Yield :math:`\tilde H_1, \tilde H_2, \dots`, ``(N, D)`` each, where
-    :math:`\tilde H_s = (\tilde D^{-1/2} \tilde A \tilde D^{-1/2})^s H` and :math:`\tilde A` is A with exactly one self loop at
-    every node.
+    :math:`\tilde H_s = (\tilde D^{-1/2} \tilde A \tilde D^{-1/2})^s H` and :math:`\tilde A` is A with exactly one self
+    loop at every node.
 
     >>> next(gcn_steps(torch.eye(3), torch.tensor([[0, 1], [1, 0]])))
     tensor([[0.5000, 0.5000, 0.0000],
@@ -47,8 +48,8 @@ def gcn_steps(h: Tensor, edge_index: Tensor) -> Iterator[Tensor]:
 
 
 class SparseGCNConv(GCNConv):  # type: ignore[misc]
-    r"""Graph convolution :math:`\tilde D^{-1/2} \tilde A \tilde D^{-1/2} X W + b`, where :math:`\tilde A` is A with exactly one
-    self loop at every node.
+    r"""Graph convolution :math:`\tilde D^{-1/2} \tilde A \tilde D^{-1/2} X W + b`, where :math:`\tilde A` is A with
+    exactly one self loop at every node.
 
     Args:
         in_channels: C.
@@ -122,10 +123,13 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
         e = _looped(edge_index, len(x))
         score = F.leaky_relu(of.index_select(0, e.source) + to.index_select(0, e.target), self.negative_slope)  # (L, H)
-        largest = torch.segment_reduce(score.detach(), "max", offsets=e.crow)  # (N, H), so that exponentials stay finite
+        largest = torch.segment_reduce(
+            score.detach(), "max", offsets=e.crow
+        )  # (N, H), so that exponentials stay finite
         weight = (score - largest.index_select(0, e.target)).exp().t() * e.count  # (H, L)
         ones = F.pad(h.transpose(0, 1), (0, 1), value=1.0)  # (H, N, D + 1); the last column adds up the weights
-        heads = [_WeightedSum.apply(e, w, v) for w, v in zip(weight, ones, strict=True)]  # type: ignore[no-untyped-call]
+        pairs = zip(weight, ones, strict=True)
+        heads = [_WeightedSum.apply(e, w, v) for w, v in pairs]  # type: ignore[no-untyped-call]
         sums = torch.stack(heads, 1)  # (N, H, D + 1)
         out: Tensor = (sums[..., :-1] / sums[..., -1:]).flatten(1) + self.bias
         return out
@@ -133,7 +137,8 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class _Looped:
-    """All pairs of neighbours and every node with itself, sorted by target, then source; and how to sort them by source.
+    """All pairs of neighbours and every node with itself, sorted by target, then source; and how to sort them by
+    source.
 
     Args:
         source: of each pair, ``(L,)``.
@@ -154,7 +159,9 @@ class _Looped:
     target_t: Tensor
 
 
-_known = WeakTensorKeyDictionary()  # sources of the edges -> their pairs, as long as the adjacency that holds them lives
+_known = (
+    WeakTensorKeyDictionary()
+)  # sources of the edges -> their pairs, as long as the adjacency that holds them lives
 
 
 def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
@@ -172,7 +179,9 @@ def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sum of each node's neighbours, ``(L,)`` and ``(N, D)`` to ``(N, D)``; of each pair only the weight is held."""
+    """Weighted sum of each node's neighbours, ``(L,)`` and ``(N, D)`` to ``(N, D)``; of each pair only the weight is
+    held.
+    """
 
     @staticmethod
     def forward(ctx: Any, edges: _Looped, weight: Tensor, x: Tensor) -> Tensor:

@@ -60,18 +60,23 @@ class Filter(nn.Module):
         return self.factors(sizes)
 
     def harmonics_of(self, limit: int) -> Tensor | None:
-        """Return the coefficients ``(K, B, D)``, complex, of the filters times N, if they end within ``limit`` harmonics.
+        """Return the coefficients ``(K, B, D)``, complex, of the filters times N, if they end within ``limit``
+        harmonics.
 
         Where `unit`, all but the first are of the filters times sqrt(N).
         """
         raise NotImplementedError
 
     def taps(self) -> Tensor | None:
-        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if they have one: see `WindowedFilter`."""
+        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if they have one: see
+        `WindowedFilter`.
+        """
         return None
 
     def cached(self, key: object, build: Callable[[], T]) -> T:
-        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on it."""
+        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on
+        it.
+        """
         if torch.is_grad_enabled() or any(p.is_inference() for p in self.parameters()):  # which have no version
             return build()
         state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())

@@ -1,4 +1,5 @@
-r"""The paper's filter as it is written: a network of sines over the node ids, as long as the graph, without decay or window.
+r"""The paper's filter as it is written: a network of sines over the node ids, as long as the graph, without decay or
+window.
 
 Shapes: N nodes, K order, D channels, R hidden units, B bands, P places of all rings.
 """
@@ -23,13 +24,13 @@ ROWS = 4096  # places of one pass over the filters that stay in the cache
 
 
 class PaperFilter(Filter):
-    r"""Filters :math:`F_i(t) = g\,A_i\,\mathrm{FFN}(\tau, \cos f\omega, -\sin f\omega)` with :math:`\tau = t / (N - 1)`,
-    :math:`\omega = 2\pi t / N` and sine activations: "a filter is learned by a simple FFN, with node IDs used for filters'
-    positional encoding" (Section 3.3).
+    r"""Filters :math:`F_i(t) = g\,A_i\,\mathrm{FFN}(\tau, \cos f\omega, -\sin f\omega)` with :math:`\tau = t / (N -
+    1)`, :math:`\omega = 2\pi t / N` and sine activations: "a filter is learned by a simple FFN, with node IDs used for
+    filters' positional encoding" (Section 3.3).
 
-    Features and network are Hyena's, which the paper builds on (see `HyenaFilter`), over the length of the whole graph, with
-    the decay taken out. Nothing is added: no window, no constant, nothing periodic. The paper names no gain; without one
-    :math:`\sum_t |F_i(t)|` grows with N, and so does the block's output, to the power of K.
+    Features and network are Hyena's, which the paper builds on (see `HyenaFilter`), over the length of the whole graph,
+    with the decay taken out. Nothing is added: no window, no constant, nothing periodic. The paper names no gain;
+    without one :math:`\sum_t |F_i(t)|` grows with N, and so does the block's output, to the power of K.
 
     Args:
         order: K, the number of filters per channel.
@@ -38,7 +39,8 @@ class PaperFilter(Filter):
         width: R.
         depth: hidden layers after the first.
         frequency: initial frequency of the sines; 1 is the default of Hyena's code, its language models have 14.
-        gain: g: ``none`` (1, as the paper has it), ``mean`` (1 / N) or ``l1`` (:math:`1 / \sum_t |F_i(t)|` on each ring).
+        gain: g: ``none`` (1, as the paper has it), ``mean`` (1 / N) or ``l1`` (:math:`1 / \sum_t |F_i(t)|` on each
+            ring).
 
     Shapes:
         N to (K, D, N).
@@ -84,7 +86,9 @@ class PaperFilter(Filter):
         return filters.reshape(self.order, self.channels, -1)
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their own."""
+        """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their
+        own.
+        """
         return self._factors(self._hidden(*places_of(sizes, self.mix.weight.device)), sizes)
 
     def fast_factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -113,10 +117,16 @@ class PaperFilter(Filter):
         return None if found is None else found.t()
 
     def _hidden(self, place: Tensor, size: Tensor | int, run: Callable[..., Tensor] | None = None) -> Tensor:
-        """Return the last hidden layer at places ``(P, 1)`` of rings of the given size, ``(P, R)``, with the gain 1 / N."""
+        """Return the last hidden layer at places ``(P, 1)`` of rings of the given size, ``(P, R)``, with the gain 1 /
+        N.
+        """
         features = position_features(place, size, self.bands)
         features = features if place.is_floating_point() else features.to(self.mix.weight.dtype)
-        h = self._sines(features) if run is None else run(self._sines, [*self.layers.parameters(), self.frequency], features)
+        h = (
+            self._sines(features)
+            if run is None
+            else run(self._sines, [*self.layers.parameters(), self.frequency], features)
+        )
         return h / size if self.gain == "mean" else h
 
     def _sines(self, h: Tensor) -> Tensor:
@@ -142,7 +152,8 @@ def check_features_count(features: int) -> None:
 
 
 def position_features(place: Tensor, length: Tensor | int, bands: int) -> Tensor:
-    r"""Return Hyena's features of places, :math:`t / (\ell - 1), \cos f\omega, -\sin f\omega`, ``(P, 1)`` to ``(P, 2 B + 1)``.
+    r"""Return Hyena's features of places, :math:`t / (\ell - 1), \cos f\omega, -\sin f\omega`, ``(P, 1)`` to ``(P, 2 B
+    + 1)``.
 
     Computed in float64: fast waves of long sequences need the digits. A length of one has the one position 0.
 
@@ -158,7 +169,8 @@ def position_features(place: Tensor, length: Tensor | int, bands: int) -> Tensor
 
 
 def absolute_sums(weight: Tensor, hidden: Tensor) -> Tensor:
-    r"""Return :math:`\sum_t |A_i h_t|` of every filter, ``(K D, R)`` and ``(P, R)`` to ``(K D,)``, without making the filters.
+    r"""Return :math:`\sum_t |A_i h_t|` of every filter, ``(K D, R)`` and ``(P, R)`` to ``(K D,)``, without making the
+    filters.
 
     Example:
         >>> absolute_sums(torch.tensor([[1.0, -1.0]]), torch.tensor([[3.0, 1.0], [1.0, 3.0]]))

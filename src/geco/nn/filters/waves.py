@@ -26,15 +26,15 @@ TAIL = {torch.float64: 1e-16}  # share of the largest harmonic below which the r
 
 
 class ImplicitFilter(Filter):
-    r"""Waves of the ring, :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) - \bar\phi)` with :math:`\phi` an FFN
-    of sine activations and :math:`\bar\phi` its mean over the ring.
+    r"""Waves of the ring, :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) - \bar\phi)` with
+    :math:`\phi` an FFN of sine activations and :math:`\bar\phi` its mean over the ring.
 
-    :math:`\phi` sees the ring's Fourier features :math:`\cos 2\pi k t/N, \sin 2\pi k t/N` for k = 1 to ``harmonics``, so
-    a filter is as periodic as the convolution it is used in. The paper does not say how filters are scaled; without
-    decay a filter's gain would grow with N. Here the waves hand a white signal on at the strength it came with, whatever N,
-    and start at zero: a fresh filter is the mean. With ``gain="mean"`` it is :math:`\frac{1}{N}(1 + A_i\,\phi(t/N))`, what
-    GECO had until 2026-11: next to the mean its waves fade as :math:`1 / \sqrt N`. No table is stored: one set of weights
-    serves every N.
+    :math:`\phi` sees the ring's Fourier features :math:`\cos 2\pi k t/N, \sin 2\pi k t/N` for k = 1 to ``harmonics``,
+    so a filter is as periodic as the convolution it is used in. The paper does not say how filters are scaled; without
+    decay a filter's gain would grow with N. Here the waves hand a white signal on at the strength it came with,
+    whatever N, and start at zero: a fresh filter is the mean. With ``gain="mean"`` it is :math:`\frac{1}{N}(1 +
+    A_i\,\phi(t/N))`, what GECO had until 2026-11: next to the mean its waves fade as :math:`1 / \sqrt N`. No table is
+    stored: one set of weights serves every N.
 
     Args:
         order: K, the number of filters per channel.
@@ -43,7 +43,8 @@ class ImplicitFilter(Filter):
         width: R, hidden units.
         depth: hidden layers.
         frequency: initial frequency of the sine activations; all of them are trained.
-        position: ``ring`` (t / N) or ``absolute`` (t itself, at wavelengths from 2 to 10,000 nodes; with ``gain="mean"`` only).
+        position: ``ring`` (t / N) or ``absolute`` (t itself, at wavelengths from 2 to 10,000 nodes; with
+            ``gain="mean"`` only).
         gain: ``unit`` or ``mean``.
 
     Example:
@@ -67,7 +68,9 @@ class ImplicitFilter(Filter):
         if position not in get_args(Position):
             raise ValueError(f"position must be one of {', '.join(get_args(Position))}, got {position!r}")
         if gain not in get_args(Gain) or (gain == "unit" and position == "absolute"):
-            raise ValueError(f"gain must be mean, or unit with position='ring'; got gain={gain!r}, position={position!r}")
+            raise ValueError(
+                f"gain must be mean, or unit with position='ring'; got gain={gain!r}, position={position!r}"
+            )
         self.harmonics, self.position, self.gain, self.unit = harmonics, position, gain, gain == "unit"
         self.width, self.depth, self.frequency = width, depth, frequency
         widths = [2 * harmonics, *[width] * depth]
@@ -99,7 +102,9 @@ class ImplicitFilter(Filter):
             return self._hidden(features) / around
         grid = _grid_features(GRID, self.harmonics, features.device).to(features.dtype)
         hidden = self._hidden(torch.cat([features, grid]))  # phi at the places, and all around a ring for its mean
-        size = around.to(hidden.dtype) if isinstance(around, Tensor) else around  # a root of whole numbers would be float32
+        size = (
+            around.to(hidden.dtype) if isinstance(around, Tensor) else around
+        )  # a root of whole numbers would be float32
         here, ring = hidden.split([features.shape[0], GRID])  # len() would fix N in an export
         waves: Tensor = (here - ring.mean(0)) / size**0.5
         return waves
@@ -126,7 +131,9 @@ class ImplicitFilter(Filter):
             waves = self._grid_waves(grid)  # (R, grid / 2 + 1, 2)
             used = self._used(waves)
             if used <= grid // 4:
-                bands = -(-used // 8) * 8  # a multiple of 8, so that a slow drift does not change the plan at every step
+                bands = (
+                    -(-used // 8) * 8
+                )  # a multiple of 8, so that a slow drift does not change the plan at every step
                 return self._spectrum(waves[:, :bands]) if bands <= limit else None
             if grid // 4 >= limit:
                 return None
@@ -167,7 +174,9 @@ class ImplicitFilter(Filter):
         h = features
         for layer, frequency in zip(self.layers, self.frequencies, strict=True):
             assert isinstance(layer, nn.Linear)
-            h = torch.sin(frequency.to(h.dtype) * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype)))
+            h = torch.sin(
+                frequency.to(h.dtype) * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype))
+            )
         return h
 
     def _features(self, place: Tensor, size: Tensor | int) -> Tensor:
@@ -188,7 +197,9 @@ class ImplicitFilter(Filter):
 def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:
     """Return cosines and sines of the places' angles, ``(P, 1)`` to ``(P, 2 * harmonics)``, float64."""
     count = torch.arange(1, harmonics + 1, device=place.device)
-    turns = (place * count).remainder(size)  # whole turns are taken off before rounding, so large rings lose no precision
+    turns = (place * count).remainder(
+        size
+    )  # whole turns are taken off before rounding, so large rings lose no precision
     return _waves_at(turns.double() / size)
 
 

@@ -28,13 +28,13 @@ SHORTEST, LONGEST = 2.0, 512.0  # wavelengths of the distances' features, in nod
 
 class Windows(nn.Module):
     r"""Filters over signed distances :math:`-S \le d \le S`,
-    :math:`W_i(d) = B_i\,\big(\psi_r(d)\,e^{-|d| / s_r}\big)_r`, with :math:`\psi` an FFN of sine activations over waves of 2
-    to 512 nodes.
+    :math:`W_i(d) = B_i\,\big(\psi_r(d)\,e^{-|d| / s_r}\big)_r`, with :math:`\psi` an FFN of sine activations over waves
+    of 2 to 512 nodes.
 
-    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones. All
-    windows have one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at zero, so a
-    fresh block is the gated mean, or drawn: then it looks around from the first step. On a ring shorter than 2 S + 1 nodes
-    a filter wraps around, exactly: see `wrapped`.
+    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones.
+    All windows have one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at
+    zero, so a fresh block is the gated mean, or drawn: then it looks around from the first step. On a ring shorter than
+    2 S + 1 nodes a filter wraps around, exactly: see `wrapped`.
 
     Args:
         order: K, filters per channel.
@@ -85,7 +85,9 @@ class Windows(nn.Module):
             silence(self.mix)
 
     def forward(self) -> Tensor:
-        """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``, in float64: on a short ring many of them add up."""
+        """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``, in float64: on a short ring many of them add
+        up.
+        """
         return (self.mix.weight.double() @ self.features()).view(self.order, self.channels, -1)
 
     def features(self) -> Tensor:
@@ -102,8 +104,8 @@ class Windows(nn.Module):
 
 
 class WindowedFilter(ImplicitFilter):
-    r"""GECO's filter, mean, waves and windows: :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) - \bar\phi)
-    + \sum_{d \equiv t \bmod N} W_i(d)`.
+    r"""GECO's filter, mean, waves and windows: :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) -
+    \bar\phi) + \sum_{d \equiv t \bmod N} W_i(d)`.
 
     Args:
         order: K, the number of filters per channel.
@@ -133,7 +135,9 @@ class WindowedFilter(ImplicitFilter):
         start: Start = "silent",
     ) -> None:
         super().__init__(order, channels, harmonics=harmonics, width=2 * harmonics, depth=1)
-        self.windows = Windows(order, channels, support=support, width=width, depth=depth, frequency=frequency, start=start)
+        self.windows = Windows(
+            order, channels, support=support, width=width, depth=depth, frequency=frequency, start=start
+        )
 
     def reset_parameters(self) -> None:
         """Draw all weights and forget cached spectra."""
@@ -151,11 +155,15 @@ class WindowedFilter(ImplicitFilter):
         return self.windows()  # type: ignore[no-any-return]
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the filters of several rings as a product, as `ImplicitFilter.factors`, with the windows' features too."""
+        """Return the filters of several rings as a product, as `ImplicitFilter.factors`, with the windows' features
+        too.
+        """
         mix, phi = super().factors(sizes)
         features = self.windows.features()
         around = wrapped(features, *sizes).to(phi.dtype)
-        return torch.cat([mix, self.windows.mix.weight.view(self.order, self.channels, -1)], 2), torch.cat([phi, around])
+        return torch.cat([mix, self.windows.mix.weight.view(self.order, self.channels, -1)], 2), torch.cat(
+            [phi, around]
+        )
 
 
 _WAVES = 16
@@ -163,7 +171,8 @@ _WAVES = 16
 
 @tables(16)
 def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm sqrt(2).
+    """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm
+    sqrt(2).
 
     The features under them are sines, whose mean square is a half.
     """
@@ -176,7 +185,8 @@ def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Ten
 
 
 def wrapped(taps: Tensor, *sizes: int) -> Tensor:
-    """Lay filters over distances around rings, ``(..., 2 S + 1)`` to ``(..., sum of sizes)``: what meets in a place adds up.
+    """Lay filters over distances around rings, ``(..., 2 S + 1)`` to ``(..., sum of sizes)``: what meets in a place
+    adds up.
 
     Example:
         >>> wrapped(torch.tensor([1., 2., 3.]), 5), wrapped(torch.tensor([1., 2., 3.]), 2, 3)

@@ -29,12 +29,14 @@ CONTEXTS: dict[str, type[nn.Module]] = {
 
 
 class Cascade(nn.Module):
-    r"""A local block, BatchNorm and a global block in a row, :math:`\mathrm{global}(\mathrm{BN}([X, \mathrm{local}(X)]))`.
+    r"""A local block, BatchNorm and a global block in a row, :math:`\mathrm{global}(\mathrm{BN}([X,
+    \mathrm{local}(X)]))`.
 
     With ``lcb`` and ``gcb`` it is `GECOConv`. The paper's other combinations: ``gcb`` replaced by a Transformer
-    (``context="attention"``), ``lcb`` by a message-passing layer (``local="gcn"``, ...) or by a short convolution over the
-    node order (``local="conv", local_kwargs={"width": 10}`` for Conv-10). What is replaced is :math:`\hat A X`: X itself is
-    passed on beside it in every case, so the global block's width and all else stay the same. ``local="none"`` passes X alone.
+    (``context="attention"``), ``lcb`` by a message-passing layer (``local="gcn"``, ...) or by a short convolution over
+    the node order (``local="conv", local_kwargs={"width": 10}`` for Conv-10). What is replaced is :math:`\hat A X`: X
+    itself is passed on beside it in every case, so the global block's width and all else stay the same.
+    ``local="none"`` passes X alone.
 
     Args:
         channels: D.

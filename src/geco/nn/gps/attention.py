@@ -59,10 +59,11 @@ class _Heads(nn.Module, ABC):
 
 
 class SelfAttention(_Heads):
-    r"""Multi-head attention among the nodes of each graph, :math:`\mathrm{softmax}(Q K^\top / \sqrt{D / H})\, V`, fused.
+    r"""Multi-head attention among the nodes of each graph, :math:`\mathrm{softmax}(Q K^\top / \sqrt{D / H})\, V`,
+    fused.
 
-    Graphs of similar size stand side by side and padding is masked, so a batch costs little more than its graphs one by one,
-    and a graph's output does not depend on its batch mates.
+    Graphs of similar size stand side by side and padding is masked, so a batch costs little more than its graphs one by
+    one, and a graph's output does not depend on its batch mates.
 
     Args:
         channels: D.
@@ -92,9 +93,9 @@ class Performer(_Heads):
     :math:`\phi(Q)\,(\phi(K)^\top V) \,/\, \phi(Q)\,(\phi(K)^\top 1)` with the sums over the nodes of one graph and
     :math:`\phi(u)_r = \exp(w_r \cdot u - \|u\|^2 / 2 - m) + \epsilon` at :math:`u = Q (D/H)^{-1/4}`, likewise for K.
 
-    m, the largest exponent of the row for queries and of the *graph* for keys, keeps exponentials finite. Padding has no
-    part in either sum, so a graph's output does not depend on its batch mates. The directions w are orthogonal, drawn once from
-    ``seed``, part of the state and never drawn again.
+    m, the largest exponent of the row for queries and of the *graph* for keys, keeps exponentials finite. Padding has
+    no part in either sum, so a graph's output does not depend on its batch mates. The directions w are orthogonal,
+    drawn once from ``seed``, part of the state and never drawn again.
 
     Args:
         channels: D.
@@ -157,7 +158,8 @@ class Performer(_Heads):
 
 
 def orthogonal_features(count: int, width: int, seed: int) -> Tensor:
-    """Return ``(R, width)`` normal directions, orthogonal within each group of ``width``: a function of the arguments only.
+    """Return ``(R, width)`` normal directions, orthogonal within each group of ``width``: a function of the arguments
+    only.
 
     Example:
         >>> w = orthogonal_features(2, 4, seed=0)

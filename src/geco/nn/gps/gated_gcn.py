@@ -1,7 +1,7 @@
 r"""GatedGCN: messages gated edge by edge, with edge features that are updated along the way.
 
-Gates and sums are one autograd function that keeps nothing per edge but the gates, which the norm after it keeps anyway;
-sums over a node's edges read the edges bundled by node, in forward and in backward.
+Gates and sums are one autograd function that keeps nothing per edge but the gates, which the norm after it keeps
+anyway; sums over a node's edges read the edges bundled by node, in forward and in backward.
 
 Shapes: N nodes, M edges, D channels.
 """
@@ -29,7 +29,8 @@ EPS = 1e-6
 
 class GatedGCN(nn.Module):
     r"""Residual gated graph convolution with edge features, as GraphGPS uses it:
-    :math:`\hat e_{ij} = C e_{ij} + D x_i + E x_j` for an edge from j to i, :math:`\sigma_{ij} = \mathrm{sigmoid}(\hat e_{ij})`,
+    :math:`\hat e_{ij} = C e_{ij} + D x_i + E x_j` for an edge from j to i, :math:`\sigma_{ij} = \mathrm{sigmoid}(\hat
+    e_{ij})`,
 
     .. math::
         x_i' = x_i + \mathrm{act}\Big(\mathrm{BN}\Big(A x_i +
@@ -148,7 +149,9 @@ class _Gated(torch.autograd.Function):
         gate, rows = to.index_select(0, ends.target).add_(edge), of.index_select(0, ends.source)
         share = torch.sigmoid(gate.add_(rows))
         total = _add_up(share, ends.into).add_(EPS)
-        torch.index_select(value, 0, ends.source, out=rows)  # a second use of its memory: fresh pages are what costs here
+        torch.index_select(
+            value, 0, ends.source, out=rows
+        )  # a second use of its memory: fresh pages are what costs here
         mean = _add_up(rows.mul_(share), ends.into).div_(total)
         ctx.ends = ends
         ctx.save_for_backward(value, gate, mean, total)

@@ -1,6 +1,8 @@
-r"""Convolutions along the node order, each graph by itself: Hyena, and the short ones that the paper tries in its place.
+r"""Convolutions along the node order, each graph by itself: Hyena, and the short ones that the paper tries in its
+place.
 
-Shapes: N nodes, C input channels, D channels, K order, G graphs of a block, W nodes of its largest, B bands, R hidden units.
+Shapes: N nodes, C input channels, D channels, K order, G graphs of a block, W nodes of its largest, B bands, R hidden
+units.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ __all__ = ["Hyena", "HyenaFilter", "ShortConv", "causal_conv"]
 
 
 class ShortConv(nn.Module):
-    r"""Depthwise causal convolution over the node order, :math:`y_t = b + \sum_{k<w} W_k \odot x_{t-k}`, zeros before a graph's
-    first node: Conv-w of the paper's ablation.
+    r"""Depthwise causal convolution over the node order, :math:`y_t = b + \sum_{k<w} W_k \odot x_{t-k}`, zeros before a
+    graph's first node: Conv-w of the paper's ablation.
 
-    The paper says that 1D convolutions "originally used in Hyena" stand in for the local block. Hyena's is depthwise and
-    causal, so this one is; it takes the place of :math:`\hat A X`, and the block still passes :math:`[X, Y]` on (see
-    `Cascade`).
+    The paper says that 1D convolutions "originally used in Hyena" stand in for the local block. Hyena's is depthwise
+    and causal, so this one is; it takes the place of :math:`\hat A X`, and the block still passes :math:`[X, Y]` on
+    (see `Cascade`).
 
     Args:
         channels: D.
@@ -65,13 +67,14 @@ class ShortConv(nn.Module):
 
 
 class HyenaFilter(nn.Module):
-    r"""Hyena's implicit filters, :math:`F(t) = e^{-|\delta| \tau} \odot \mathrm{FFN}(\tau, \cos f\omega, -\sin f\omega)` with
-    :math:`\tau = t / (\ell - 1)`, :math:`\omega = 2\pi t / \ell` and sine activations that share one trained frequency vector.
+    r"""Hyena's implicit filters, :math:`F(t) = e^{-|\delta| \tau} \odot \mathrm{FFN}(\tau, \cos f\omega, -\sin
+    f\omega)` with :math:`\tau = t / (\ell - 1)`, :math:`\omega = 2\pi t / \ell` and sine activations that share one
+    trained frequency vector.
 
-    As published, :math:`\ell` is the length of the sequence; here it is that of each graph ("filter size as the entire graph",
-    as the paper compares with it), so that graphs of different size have different filters. Given as a number, it is a fixed
-    unit in nodes: a node at distance t is weighed alike in every graph, and positions go on past :math:`\ell`. Not as
-    published, positions are computed, not stored (nor trained).
+    As published, :math:`\ell` is the length of the sequence; here it is that of each graph ("filter size as the entire
+    graph", as the paper compares with it), so that graphs of different size have different filters. Given as a number,
+    it is a fixed unit in nodes: a node at distance t is weighed alike in every graph, and positions go on past
+    :math:`\ell`. Not as published, positions are computed, not stored (nor trained).
 
     Args:
         count: filters per channel.
@@ -81,8 +84,9 @@ class HyenaFilter(nn.Module):
         depth: hidden layers after the first.
         frequency: initial frequency of the sines; 14 as in the published language models.
         length: :math:`\ell`; None is each graph's number of nodes.
-        interleaved: which filter of the FFN is whose: filter i of channel c is the one at c * count + i, as published, or at
-            i * D + c, as networks of before had it. It decides how fast each decays, if there are several per channel.
+        interleaved: which filter of the FFN is whose: filter i of channel c is the one at c * count + i, as published,
+            or at i * D + c, as networks of before had it. It decides how fast each decays, if there are several per
+            channel.
 
     Shapes:
         n to (count, D, n).
@@ -148,7 +152,9 @@ class HyenaFilter(nn.Module):
         return filters.view(self.count, self.channels, -1)
 
     def _decay(self, place: Tensor, length: Tensor | int) -> Tensor:
-        """Return the window, ``(count * D, P)``: a filter falls to 1/100 at 0.3 (the last) to 1.5 (the first) lengths."""
+        """Return the window, ``(count * D, P)``: a filter falls to 1/100 at 0.3 (the last) to 1.5 (the first)
+        lengths.
+        """
         like, target = self.mix.weight, math.log(1e-2)
         rate = torch.linspace(target / 1.5, target / 0.3, len(like), dtype=torch.float64, device=like.device)
         last = (length - 1).clamp(min=1).t() if isinstance(length, Tensor) else max(length - 1, 1)
@@ -156,9 +162,9 @@ class HyenaFilter(nn.Module):
 
 
 class Hyena(nn.Module):
-    r"""Hyena as published, on each graph's nodes in order: K + 1 streams :math:`G_0, \dots, G_{K-1}, V` from a linear map and a
-    short convolution, then for i = K - 1 to 1 :math:`V \leftarrow F_i * (G_i \odot V) + S_i \odot (G_i \odot V)`, and
-    :math:`\mathrm{out} = W (G_0 \odot V)`. Convolutions are causal, so a node hears only those before it.
+    r"""Hyena as published, on each graph's nodes in order: K + 1 streams :math:`G_0, \dots, G_{K-1}, V` from a linear
+    map and a short convolution, then for i = K - 1 to 1 :math:`V \leftarrow F_i * (G_i \odot V) + S_i \odot (G_i \odot
+    V)`, and :math:`\mathrm{out} = W (G_0 \odot V)`. Convolutions are causal, so a node hears only those before it.
 
     Args:
         channels: D.
@@ -213,12 +219,16 @@ class Hyena(nn.Module):
         layout = blocks(rings.sizes, x.device)
         streams = layout.lay_out(rings.arrange(self.in_proj(x)))
         shared = None if self.filter.length is None else self.filter(max(rings.sizes))  # (K - 1, D, longest)
-        parts = [self._block(part, *self._filters(block, shared)) for part, block in zip(streams, layout.each, strict=True)]
+        parts = [
+            self._block(part, *self._filters(block, shared)) for part, block in zip(streams, layout.each, strict=True)
+        ]
         out: Tensor = self.out_proj(rings.restore(layout.take_back(parts)))
         return out
 
     def _filters(self, block: Block, shared: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Return a block's filters, ``(K - 1, D, W)``, or its sizes', ``(K - 1, S, D, W)``, and each graph's, ``(G,)``."""
+        """Return a block's filters, ``(K - 1, D, W)``, or its sizes', ``(K - 1, S, D, W)``, and each graph's,
+        ``(G,)``.
+        """
         if shared is not None:
             return shared[..., : block.width], None
         if block.mask is None:
@@ -227,7 +237,9 @@ class Hyena(nn.Module):
         return self.filter.of(sizes, block.width).transpose(1, 2), which
 
     def _block(self, streams: Tensor, filters: Tensor, which: Tensor | None) -> Tensor:
-        """Run the recurrence on ``(G, W, (K + 1) D)``; causal, so padding behind a graph's end reaches no node of it."""
+        """Run the recurrence on ``(G, W, (K + 1) D)``; causal, so padding behind a graph's end reaches no node of
+        it.
+        """
         first, *gates, v = self.short.along(streams.transpose(1, 2)).chunk(self.order + 1, 1)  # (G, D, W) each
         for gate, f, skip in zip(reversed(gates), filters, self.skip, strict=True):
             v = dropout(v * gate, self.dropout, self.training)

@@ -32,21 +32,21 @@ class GPSLayer(nn.Module):
         L = \mathrm{norm}(X + \mathrm{local}(X)), \quad G = \mathrm{norm}(X + \mathrm{mixer}(X)), \quad
         Y = \mathrm{norm}(L + G + \mathrm{FFN}(L + G)).
 
-    Called like PyG's `GPSConv`. GatedGCN also has new edge features for the next layer: `with_edges` returns them beside the
-    node features. With ``local="none", mixer="geco", norm="layer", ffn_ratio=1`` it is `GECOLayer`, and with
+    Called like PyG's `GPSConv`. GatedGCN also has new edge features for the next layer: `with_edges` returns them
+    beside the node features. With ``local="none", mixer="geco", norm="layer", ffn_ratio=1`` it is `GECOLayer`, and with
     ``mixer="cascade"`` that layer with one of its blocks replaced.
 
-    Mixers that multiply node features with one another (``geco``, ``hyena``, ``cascade``) have a norm over a node's channels
-    under ``norm="batch"`` too: running statistics hand on a graph unlike those of training as far off as it is, and products
-    of it would grow from layer to layer until they overflow.
+    Mixers that multiply node features with one another (``geco``, ``hyena``, ``cascade``) have a norm over a node's
+    channels under ``norm="batch"`` too: running statistics hand on a graph unlike those of training as far off as it
+    is, and products of it would grow from layer to layer until they overflow.
 
     Args:
         channels: D.
-        local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with ``x``,
-            ``edge_index`` and, if its ``forward`` names it, ``edge_attr``.
-        mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or a
-            module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr`` and ``order`` that its ``forward``
-            names.
+        local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with
+            ``x``, ``edge_index`` and, if its ``forward`` names it, ``edge_attr``.
+        mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or
+            a module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr`` and ``order`` that its
+            ``forward`` names.
         heads: of attention, Performer and GAT.
         dropout: after the local layer, after the mixer and in the FFN.
         act: of the FFN and the local layer, a name PyG's resolver knows.
@@ -122,8 +122,8 @@ class GPSLayer(nn.Module):
     ) -> Tensor:
         """Return the new node features.
 
-        ``permutation`` is the node at each place of a mixer's order (default: as they come). A ``graph`` from `prepare`, which
-        a stack of layers shares, stands for ``batch`` and ``permutation``.
+        ``permutation`` is the node at each place of a mixer's order (default: as they come). A ``graph`` from
+        `prepare`, which a stack of layers shares, stands for ``batch`` and ``permutation``.
         """
         self._check(x)
         local = None
@@ -154,7 +154,8 @@ class GPSLayer(nn.Module):
         check_features(x, self.channels)
         if self.training and len(x) == 1 and isinstance(self.ffn_norm, nn.BatchNorm1d):
             raise ValueError(
-                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph with others"
+                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
+                "with others"
             )
 
     def _join(
@@ -184,7 +185,9 @@ class GPSLayer(nn.Module):
     def __repr__(self) -> str:
         """Name the key arguments."""
         local, mixer, norm = self.names
-        return f"{type(self).__name__}({self.channels}, local={local}, mixer={mixer}, norm={norm}, dropout={self.dropout})"
+        return (
+            f"{type(self).__name__}({self.channels}, local={local}, mixer={mixer}, norm={norm}, dropout={self.dropout})"
+        )
 
 
 def _name(given: str | nn.Module | None) -> str:

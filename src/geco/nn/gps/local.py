@@ -57,7 +57,9 @@ class LocalConv(nn.Module):
         edge_attr = None if self.blind else edge_attr
         name = type(self.conv).__name__
         if self.edge_dim is not None and edge_attr is None:
-            raise ValueError(f"{name} needs edge features: give edge_attr of shape (M, {self.edge_dim}), or use gcn or gat")
+            raise ValueError(
+                f"{name} needs edge features: give edge_attr of shape (M, {self.edge_dim}), or use gcn or gat"
+            )
         if self.edge_dim is None and edge_attr is not None:
             raise ValueError(f"this {name} was made without edge features: make it with edge_dim={edge_attr.shape[-1]}")
         check_edges(x, edge_index, edge_attr, self.channels, self.edge_dim)
@@ -147,7 +149,8 @@ def pna(channels: int, *, act: Act, edge_dim: int | None, degrees: Sequence[int]
     counts = torch.as_tensor([] if degrees is None else degrees)
     if counts.numel() == 0 or counts.dim() != 1 or not bool(counts[1:].sum() > 0) or bool((counts < 0).any()):
         raise ValueError(
-            "pna is scaled by the training graphs' degrees: give degrees, the number of nodes of in-degree 0, 1, 2 and so on, "
+            "pna is scaled by the training graphs' degrees: give degrees, the number of nodes of in-degree 0, 1, 2 and "
+            "so on, "
             "from degree_histogram; at least one node must have an edge"
         )
     aggregators, scalers = ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"]

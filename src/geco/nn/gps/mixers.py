@@ -1,9 +1,10 @@
 r"""Global mixers by name: modules that let the nodes of each graph hear one another, ``(N, D)`` to ``(N, D)``.
 
-All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it; nodes
-need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with what
-else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Cascade`), ``edge_attr`` (`Cascade`) and ``order`` (those for
-which the node order matters).
+All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it;
+nodes need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with
+what
+else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Cascade`), ``edge_attr`` (`Cascade`) and ``order`` (those
+for which the node order matters).
 """
 
 from __future__ import annotations

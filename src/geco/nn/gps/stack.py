@@ -1,4 +1,5 @@
-r"""Layers of a hybrid network, one after the other: `GPSLayer` with the edge features and node orders of a whole data set.
+r"""Layers of a hybrid network, one after the other: `GPSLayer` with the edge features and node orders of a whole data
+set.
 
 Shapes: N nodes, M edges, B graphs, C input channels, D channels.
 """
@@ -22,9 +23,9 @@ __all__ = ["HybridStack"]
 class HybridStack(OrderedStack):
     r"""A linear map to D channels, then L `GPSLayer`, edge features handed on from layer to layer.
 
-    Node orders are those of `GECO`: as they come, shuffled once, made from the graph, or shuffled for every epoch and layer, in
-    evaluation averaged over ``eval_orders`` of them. A mixer that does not depend on the order (attention, Performer) is best
-    left ``natural``.
+    Node orders are those of `GECO`: as they come, shuffled once, made from the graph, or shuffled for every epoch and
+    layer, in evaluation averaged over ``eval_orders`` of them. A mixer that does not depend on the order (attention,
+    Performer) is best left ``natural``.
 
     Args:
         in_channels: C.
@@ -37,7 +38,8 @@ class HybridStack(OrderedStack):
         layer: further options of `GPSLayer`.
 
     Shapes:
-        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to (N, D).
+        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to
+        (N, D).
 
     Example:
         >>> import torch
@@ -63,7 +65,9 @@ class HybridStack(OrderedStack):
         self.encoder = nn.Linear(in_channels, channels)
         self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
         mixer = self.layers[0].mixer
-        self._norm = mixer.local.normalisation if isinstance(mixer, GECOConv) else None  # of the adjacency, if one is needed
+        self._norm = (
+            mixer.local.normalisation if isinstance(mixer, GECOConv) else None
+        )  # of the adjacency, if one is needed
 
     def reset_parameters(self) -> None:
         """Draw all weights."""
@@ -84,7 +88,9 @@ class HybridStack(OrderedStack):
         g = self.ordered_by_structure(g, batch, place)
         return self.in_order(lambda graphs: self._run(x, edge_index, batch, edge_attr, graphs), g, graph_id)
 
-    def _run(self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]) -> Tensor:
+    def _run(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]
+    ) -> Tensor:
         h = dropout(self.encoder(x), self.dropout, self.training)
         for layer, g in zip(self.layers, graphs, strict=True):
             assert isinstance(layer, GPSLayer)

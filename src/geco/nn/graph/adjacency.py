@@ -21,7 +21,8 @@ AdjacencyNorm = Literal["sym", "row", "none"]
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""Sparse :math:`\hat A` with its transpose; ``adj @ x`` is differentiable in x, and in the edge weights if they are.
+    r"""Sparse :math:`\hat A` with its transpose; ``adj @ x`` is differentiable in x, and in the edge weights if they
+    are.
 
     Args:
         source: source of each edge, ``(M,)``.
@@ -86,7 +87,11 @@ def adjacency(
 
 
 def traced_adjacency(
-    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: AdjacencyNorm, dtype: torch.dtype = torch.float32
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None,
+    norm: AdjacencyNorm,
+    dtype: torch.dtype = torch.float32,
 ) -> Adjacency:
     """Return the adjacency in operators that `torch.export` can trace: no checks, no memory of earlier calls."""
     source, target = edge_index[0], edge_index[1]
@@ -129,7 +134,8 @@ def endpoints(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) ->
         low, high = (int(v) for v in torch.aminmax(edges))
         if low < 0 or high >= num_nodes:
             raise ValueError(
-                f"edge_index holds node {low if low < 0 else high}, but x has {num_nodes} nodes (0 to {num_nodes - 1}); "
+                f"edge_index holds node {low if low < 0 else high}, but x has {num_nodes} nodes (0 to "
+                f"{num_nodes - 1}); "
                 "check that x and edge_index belong together"
             )
     if edge_weight is None:

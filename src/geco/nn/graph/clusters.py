@@ -13,17 +13,20 @@ from geco.nn.graph.colour_refinement import Array, Links, rank, refine
 __all__ = ["clustered", "coordinate", "matrix"]
 
 STEPS = 10  # of diffusion; a hundred brought nothing (`python -m geco.studies.orders`)
-ROUNDS = 32  # of refinement: four graphs of 7,650 to 169,343 nodes took 3 to 8 until nothing changed, long paths take N / 2
+ROUNDS = (
+    32  # of refinement: four graphs of 7,650 to 169,343 nodes took 3 to 8 until nothing changed, long paths take N / 2
+)
 DIGITS = 6  # of sums that are compared: rounding must not tell nodes apart
 
 
 def clustered(graph: Links, colour: Array, steps: int = STEPS) -> Array:
     r"""Return the nodes in an order in which clusters at every scale stand together, the node at each place ``(N,)``.
 
-    Every node joins the neighbour v to which :math:`w_{uv} / \sqrt{s_u s_v}` is largest (w number of edges, s sum of degrees),
-    of equal ones that of the smallest colour, and all of those that share it; what is joined becomes one node, its colour
-    the smallest in it, until no edges are left. Clusters stand side by side by the mean of their nodes' `coordinate`. Colours
-    are refined, at first by themselves and then with the coordinate, so that few of them are alike even on a grid.
+    Every node joins the neighbour v to which :math:`w_{uv} / \sqrt{s_u s_v}` is largest (w number of edges, s sum of
+    degrees), of equal ones that of the smallest colour, and all of those that share it; what is joined becomes one
+    node, its colour the smallest in it, until no edges are left. Clusters stand side by side by the mean of their
+    nodes' `coordinate`. Colours are refined, at first by themselves and then with the coordinate, so that few of them
+    are alike even on a grid.
 
     Args:
         graph: undirected.
@@ -32,7 +35,8 @@ def clustered(graph: Links, colour: Array, steps: int = STEPS) -> Array:
 
     Example:
         >>> from geco.nn.graph.colour_refinement import links
-        >>> graph = links(np.array([[0, 2, 4, 1, 3, 0], [2, 4, 0, 3, 5, 5]]), 6)  # a triangle, and a path that begins at 0
+        >>> edges = np.array([[0, 2, 4, 1, 3, 0], [2, 4, 0, 3, 5, 5]])
+        >>> graph = links(edges, 6)  # a triangle, and a path that begins at 0
         >>> clustered(graph, np.zeros(6, np.int64)).tolist()
         [1, 3, 5, 0, 2, 4]
     """
@@ -60,10 +64,11 @@ def matrix(graph: Links) -> csr_array:
 
 
 def coordinate(weight: csr_array, colour: Array, steps: int = STEPS) -> Array:
-    """Return how nodes lie along the longest way through their component, ``(N,)``: a distance made smooth by diffusion.
+    """Return how nodes lie along the longest way through their component, ``(N,)``: a distance made smooth by
+    diffusion.
 
-    The distance is from the end of a long way: three times to the nodes farthest away, of the smallest colour. Diffusion is
-    the power method for the random walk's second eigenvector, stopped while it still tells parts apart.
+    The distance is from the end of a long way: three times to the nodes farthest away, of the smallest colour.
+    Diffusion is the power method for the random walk's second eigenvector, stopped while it still tells parts apart.
     """
     nodes = weight.shape[0]
     count, part = csgraph.connected_components(weight, directed=False)
@@ -88,7 +93,9 @@ def _least(group: Array, value: Array, count: int) -> Array:
 
 
 def _choices(weight: csr_array, strength: Array, colour: Array) -> coo_array:
-    """Return an edge from each cluster to those it is tied to most, of equal ones those of the smallest colour, ``(k, k)``."""
+    """Return an edge from each cluster to those it is tied to most, of equal ones those of the smallest colour, ``(k,
+    k)``.
+    """
     count = weight.shape[0]
     row, column = np.repeat(np.arange(count), np.diff(weight.indptr)), weight.indices
     tie = weight.data / np.sqrt(strength[row] * strength[column])

@@ -1,4 +1,5 @@
-r"""Colour refinement: nodes told apart by what is around them, the ranks a function of the graph and never of its numbering.
+r"""Colour refinement: nodes told apart by what is around them, the ranks a function of the graph and never of its
+numbering.
 
 Shapes: N nodes, M directed edges, C columns of colours, d largest degree.
 """
@@ -22,7 +23,9 @@ MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0
 
 @dataclass(frozen=True)
 class Links:
-    """An undirected graph without loops or parallel edges: the neighbours of v are ``index[start[v] : start[v + 1]]``."""
+    """An undirected graph without loops or parallel edges: the neighbours of v are ``index[start[v] : start[v +
+    1]]``.
+    """
 
     start: Array
     index: Array
@@ -41,7 +44,8 @@ class Links:
         return table
 
     def renumbered(self, order: Array) -> Links:
-        """Return the graph of the nodes of ``order``, numbered as they stand there; edges to other nodes must not exist.
+        """Return the graph of the nodes of ``order``, numbered as they stand there; edges to other nodes must not
+        exist.
 
         Example:
             >>> links(np.array([[0, 1], [1, 2]]), 3).renumbered(np.array([1, 0, 2])).index
@@ -73,7 +77,8 @@ def _links(key: Array, num_nodes: int) -> Links:
 
 
 def rank(columns: Array, high: int | None = None) -> tuple[Array, int]:
-    """Return the rank of every row among the different rows, compared column by column, ``(N,)``, and how many there are.
+    """Return the rank of every row among the different rows, compared column by column, ``(N,)``, and how many there
+    are.
 
     Args:
         columns: ``(N, C)`` integers.
@@ -108,11 +113,13 @@ def _dense(key: Array) -> tuple[Array, int]:
 
 
 def refine(graph: Links, colour: Array, rounds: int | None = None) -> Array:
-    r"""Return finer colours: ranks of (colour, colours of the neighbours in order), again and again until none is split.
+    r"""Return finer colours: ranks of (colour, colours of the neighbours in order), again and again until none is
+    split.
 
-    An older colour stays the major key. Two nodes of one colour are told apart by the colours around them, fewer neighbours
-    first; what comes first depends on trees of colours around the nodes only, so it is the same in every graph. Where a table
-    of neighbours would be large, a sum of hashes takes its place: the same split, in an order that means nothing.
+    An older colour stays the major key. Two nodes of one colour are told apart by the colours around them, fewer
+    neighbours first; what comes first depends on trees of colours around the nodes only, so it is the same in every
+    graph. Where a table of neighbours would be large, a sum of hashes takes its place: the same split, in an order that
+    means nothing.
 
     Args:
         graph: undirected.

@@ -27,8 +27,8 @@ def placed(rings: Rings, edge_index: Tensor, batch: Tensor | None, place: Tensor
         rings: the graphs.
         edge_index: of the batch.
         batch: graph of each node, ``(N,)``, or None.
-        place: of each node in its graph, ``(N,)`` int64, as `geco.data.StructureOrder` makes it with node categories; None
-            works it out from the edges alone.
+        place: of each node in its graph, ``(N,)`` int64, as `geco.data.StructureOrder` makes it with node categories;
+            None works it out from the edges alone.
     """
     nodes = rings.num_nodes
     if place is None:
@@ -39,7 +39,8 @@ def placed(rings: Rings, edge_index: Tensor, batch: Tensor | None, place: Tensor
 
 
 def places(edge_index: Tensor, num_nodes: int, batch: Tensor | None = None) -> Tensor:
-    """Return the place of each node in its graph's `structure_order`, ``(N,)``; the same tensors give the same one back.
+    """Return the place of each node in its graph's `structure_order`, ``(N,)``; the same tensors give the same one
+    back.
 
     Example:
         >>> places(torch.tensor([[0, 2, 3], [1, 3, 4]]), 5, torch.tensor([0, 0, 1, 1, 1]))

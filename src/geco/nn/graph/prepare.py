@@ -57,7 +57,8 @@ def prepare(
     permutation: Tensor | None = None,
     norm: AdjacencyNorm | None = "sym",
 ) -> Graph:
-    """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, saying what to change.
+    """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, saying what to
+    change.
 
     Args:
         x: ``(N, C)``.

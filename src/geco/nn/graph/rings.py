@@ -20,7 +20,8 @@ class Rings:
     Args:
         sizes: number of nodes of each graph that has any, in the order of the graphs.
         graph: number of each of these graphs, ``(B,)``.
-        permutation: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that order.
+        permutation: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that
+            order.
     """
 
     sizes: tuple[int, ...]
@@ -70,7 +71,9 @@ def rings_of(num_nodes: int, batch: Tensor | None, device: torch.device) -> Ring
     if batch.device != device:
         raise ValueError(f"batch is on {batch.device}, x on {device}; move both to one device")
     if batch.is_meta:
-        raise ValueError("batch is on the meta device and has no values to read graphs from; leave it out for one graph")
+        raise ValueError(
+            "batch is on the meta device and has no values to read graphs from; leave it out for one graph"
+        )
     if int(batch.min()) < 0:
         raise ValueError(f"batch holds the negative graph number {int(batch.min())}; number graphs from 0")
     graph, counts = torch.unique(batch, return_counts=True)

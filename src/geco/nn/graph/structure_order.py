@@ -24,17 +24,19 @@ def structure_order(
 ) -> Tensor:
     r"""Order the nodes of one graph by its structure and their colours alone, never by how somebody numbered them.
 
-    A graph of up to `SMALL` nodes: colours are refined by those of the neighbours until none is split; from the end of a
-    longest shortest path whose colour is smaller, the graph is walked depth first, at every node first into the branches that
-    lead away from the other end, ties by colour. So a molecule's backbone is walked from end to end, each side chain on the
-    way, and where most links between two colours point one way along it, as in a peptide, always that way. Components follow
-    each other by size, then by colours. A larger graph: see `clustered`, its ties by refined colours. Renumber the nodes and
-    the order is renumbered, up to nodes that refinement cannot tell apart.
+    A graph of up to `SMALL` nodes: colours are refined by those of the neighbours until none is split; from the end of
+    a longest shortest path whose colour is smaller, the graph is walked depth first, at every node first into the
+    branches that lead away from the other end, ties by colour. So a molecule's backbone is walked from end to end, each
+    side chain on the way, and where most links between two colours point one way along it, as in a peptide, always that
+    way. Components follow
+    each other by size, then by colours. A larger graph: see `clustered`, its ties by refined colours. Renumber the
+    nodes and the order is renumbered, up to nodes that refinement cannot tell apart.
 
     Args:
         edge_index: ends of each edge; directions, self loops and parallel edges do not count.
         num_nodes: N.
-        colours: whole numbers that tell nodes apart, such as categories, compared column by column; smaller ones come first.
+        colours: whole numbers that tell nodes apart, such as categories, compared column by column; smaller ones come
+            first.
         version: 2, or 1, of before 2026-11-18 at night, which does not ask the links: for models trained with it.
 
     Shapes:
@@ -64,14 +66,17 @@ def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array
         return ends, np.zeros((num_nodes, 0), np.int64)
     if table.ndim not in (1, 2) or len(table) != num_nodes or table.dtype.kind not in "iub":
         raise ValueError(
-            f"colours must be whole numbers of shape ({num_nodes},) or ({num_nodes}, C), got {table.dtype} {table.shape}; "
+            f"colours must be whole numbers of shape ({num_nodes},) or ({num_nodes}, C), got {table.dtype} "
+            f"{table.shape}; "
             "leave real features out or round them"
         )
     return ends, table.reshape(num_nodes, table.shape[1] if table.ndim == 2 else 1)
 
 
 def _walks(graph: Links, colour: Array, version: int) -> Array:
-    """Return the walk through every component of a small graph, one after the other: the large ones first, then by colours."""
+    """Return the walk through every component of a small graph, one after the other: the large ones first, then by
+    colours.
+    """
     near, given, colour = lists(graph), colour, refine(graph, colour)
     parts = components(near)
     if len(parts) <= 1:
@@ -123,9 +128,10 @@ def _walk(graph: Links, near: list[list[int]], given: Array, colour: Array, vers
 def _falls(graph: Links, colour: Array, there: Array, back: Array) -> bool:
     """Return whether the links of a chain say that it should be read from its other end.
 
-    Each edge between two colours votes for the direction in which the larger one comes later; edges of side chains, which lead
-    away from both ends alike, do not. The pair of colours with most votes more one way than the other decides, so that all
-    chains of alike links are read alike, if these are more than the square root of the path, more than random colours have.
+    Each edge between two colours votes for the direction in which the larger one comes later; edges of side chains,
+    which lead away from both ends alike, do not. The pair of colours with most votes more one way than the other
+    decides, so that all chains of alike links are read alike, if these are more than the square root of the path, more
+    than random colours have.
     """
     node, height = np.repeat(np.arange(len(colour)), graph.degree), there - back
     up = (colour[node] < colour[graph.index]).nonzero()[0]

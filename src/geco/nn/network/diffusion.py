@@ -16,7 +16,8 @@ __all__ = ["Diffusion"]
 
 class Diffusion(nn.Module):
     r"""A linear map of the features, averaged over neighbourhoods of every size up to S, brought to unit scale:
-    :math:`H = \mathrm{BN}\big(\frac{1}{S + 1} \sum_{s=0}^{S} \tilde A^s X W\big)`, with :math:`\tilde A` as in `gcn_steps`.
+    :math:`H = \mathrm{BN}\big(\frac{1}{S + 1} \sum_{s=0}^{S} \tilde A^s X W\big)`, with :math:`\tilde A` as in
+    `gcn_steps`.
 
     Most nodes have no label, yet here they all speak through their neighbours' features. Where x was thinned by dropout
     before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020). Edges count alike.

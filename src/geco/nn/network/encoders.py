@@ -20,9 +20,9 @@ Init = Literal["xavier", "normal"]
 class Categories(nn.Module):
     r"""Categories to vectors, :math:`h_i = \sum_c E_c[x_{ic}]`, with a table :math:`E_c` for each column.
 
-    Atoms and bonds of the Open Graph Benchmark, nodes and edges of syntax trees are such columns. The tables stand below one
-    another in one matrix, so that one lookup serves all columns, and equal rows are looked up once: 20,000 atoms of peptides
-    are 34 different ones.
+    Atoms and bonds of the Open Graph Benchmark, nodes and edges of syntax trees are such columns. The tables stand
+    below one another in one matrix, so that one lookup serves all columns, and equal rows are looked up once: 20,000
+    atoms of peptides are 34 different ones.
 
     Args:
         counts: number of categories of each column.
@@ -44,7 +44,13 @@ class Categories(nn.Module):
     radix: Tensor | None  # of the columns in a row's number, (C,); None if there are more than 2**62 rows
 
     def __init__(
-        self, counts: Sequence[int], channels: int, *, init: Init = "xavier", clipped: Sequence[int] = (), name: str = "x"
+        self,
+        counts: Sequence[int],
+        channels: int,
+        *,
+        init: Init = "xavier",
+        clipped: Sequence[int] = (),
+        name: str = "x",
     ) -> None:
         super().__init__()
         if not counts or min(counts) < 1 or channels < 1:
@@ -106,8 +112,8 @@ class Features(nn.Module):
     r"""Real numbers to vectors, :math:`h_i = W (x_i - \mu) / \sigma + b`.
 
     Superpixels (14 columns of a node, 2 of an edge) and protein associations (7 of an edge) are such numbers. LRGB's
-    re-assessment standardises its inputs: :math:`\mu` and :math:`\sigma` are then those of the training part, given once to
-    `fit` and kept with the weights. Otherwise they are 0 and 1.
+    re-assessment standardises its inputs: :math:`\mu` and :math:`\sigma` are then those of the training part, given
+    once to `fit` and kept with the weights. Otherwise they are 0 and 1.
 
     Args:
         columns: C.
@@ -168,7 +174,9 @@ class Features(nn.Module):
         x = self._checked(x).to(self.linear.weight.dtype)
         if self.standardise:
             if bool(self.std.isnan().any()):
-                raise ValueError(f"mean and deviation of {self.name} are not known yet; call fit with the training rows")
+                raise ValueError(
+                    f"mean and deviation of {self.name} are not known yet; call fit with the training rows"
+                )
             x = (x - self.mean) / self.std
         out: Tensor = self.linear(x)
         return out
@@ -176,7 +184,9 @@ class Features(nn.Module):
     def _checked(self, x: Tensor) -> Tensor:
         x = x[:, None] if x.dim() == 1 else x
         if x.dim() != 2 or x.shape[1] != self.linear.in_features:
-            raise ValueError(f"{self.name} must be numbers (N, {self.linear.in_features}), got {x.dtype} {tuple(x.shape)}")
+            raise ValueError(
+                f"{self.name} must be numbers (N, {self.linear.in_features}), got {x.dtype} {tuple(x.shape)}"
+            )
         return x
 
 
@@ -211,7 +221,8 @@ class Constant(nn.Module):
 
 
 def make_encoder(
-    channels: int, columns: int = 0, categories: Sequence[int] = (), *, standardise: bool = False, init: Init = "xavier",
+    channels: int, columns: int = 0, categories: Sequence[int] = (), *,
+    standardise: bool = False, init: Init = "xavier",
     clipped: Sequence[int] = (), name: str = "x",
 ) -> Categories | Features | Constant:  # fmt: skip
     """Return the encoder of an array by what it holds: categories, real numbers or nothing.

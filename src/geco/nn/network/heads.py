@@ -24,9 +24,9 @@ Widths = Literal["flat", "halving"]
 class NodeHead(nn.Module):
     r"""An MLP of each node's vector, :math:`y_i = W_n \sigma(\cdots \sigma(W_1 h_i))`, with dropout before each map.
 
-    With one layer it is a linear map. ``halving`` widths, D to D/2 to D/4 to T with three layers, are the head of SAN and of
-    GraphGPS on molecules; ``flat`` ones, D to D to T with two, the head of LRGB's re-assessment, and with BatchNorm
-    GraphGym's, which GraphGPS has on superpixels and proteins.
+    With one layer it is a linear map. ``halving`` widths, D to D/2 to D/4 to T with three layers, are the head of SAN
+    and of GraphGPS on molecules; ``flat`` ones, D to D to T with two, the head of LRGB's re-assessment, and with
+    BatchNorm GraphGym's, which GraphGPS has on superpixels and proteins.
 
     Args:
         channels: D.
@@ -69,7 +69,11 @@ class NodeHead(nn.Module):
         inner = [channels >> i if widths == "halving" else channels for i in range(layers)]
         single = {"allow_single_element": True} if norm else None
         self.mlp = MLP(
-            [*inner, out_channels], dropout=float(dropout), act=act, norm="batch_norm" if norm else None, norm_kwargs=single
+            [*inner, out_channels],
+            dropout=float(dropout),
+            act=act,
+            norm="batch_norm" if norm else None,
+            norm_kwargs=single,
         )
 
     def reset_parameters(self) -> None:
@@ -84,8 +88,8 @@ class NodeHead(nn.Module):
 
 
 class Pool(nn.Module):
-    r"""From the nodes of each graph to one vector: their mean, sum, maximum, or :math:`\sum_i \alpha_i h_i` with attention
-    :math:`\alpha = \mathrm{softmax}(a \cdot h + c)` over the graph's nodes. A graph without nodes gets zeros.
+    r"""From the nodes of each graph to one vector: their mean, sum, maximum, or :math:`\sum_i \alpha_i h_i` with
+    attention :math:`\alpha = \mathrm{softmax}(a \cdot h + c)` over the graph's nodes. A graph without nodes gets zeros.
 
     Args:
         kind: ``mean``, ``sum``, ``max`` or ``attention``.
@@ -175,8 +179,8 @@ class GraphHead(NodeHead):
 
 
 class TokenHead(GraphHead):
-    r"""Scores of every token at every place, :math:`y_{gp} = W_p\,\mathrm{pool}_{i \in g} h_i + b_p`, the maps of all places
-    in one matrix. The places are independent of one another, as in OGB's example for ogbg-code2.
+    r"""Scores of every token at every place, :math:`y_{gp} = W_p\,\mathrm{pool}_{i \in g} h_i + b_p`, the maps of all
+    places in one matrix. The places are independent of one another, as in OGB's example for ogbg-code2.
 
     Args:
         channels: D.
@@ -193,9 +197,13 @@ class TokenHead(GraphHead):
         torch.Size([2, 5, 5002])
     """
 
-    def __init__(self, channels: int, places: int, vocabulary: int, *, pool: Pooling = "mean", dropout: float = 0.0) -> None:
+    def __init__(
+        self, channels: int, places: int, vocabulary: int, *, pool: Pooling = "mean", dropout: float = 0.0
+    ) -> None:
         if places < 1 or vocabulary < 3:
-            raise ValueError(f"a sequence needs a place and a word besides unknown and end, got {places} and {vocabulary}")
+            raise ValueError(
+                f"a sequence needs a place and a word besides unknown and end, got {places} and {vocabulary}"
+            )
         super().__init__(channels, places * vocabulary, pool=pool, dropout=dropout)
         self.places, self.vocabulary = places, vocabulary
 

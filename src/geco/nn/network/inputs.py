@@ -1,4 +1,5 @@
-r"""The input side of a network: all that the nodes, and all that the edges of a batch bring along, as vectors of D channels.
+r"""The input side of a network: all that the nodes, and all that the edges of a batch bring along, as vectors of D
+channels.
 
 Shapes: N nodes, M edges, D channels, E channels of an encoding.
 """
@@ -25,8 +26,8 @@ class NodeEncoder(nn.Module):
     r"""Features and encodings of a node to one vector: :math:`h_i = [f(x_i), p^1_i, p^2_i, \dots]` or
     :math:`h_i = f(x_i) + p^1_i + p^2_i + \dots`.
 
-    Concatenated, encodings take their channels and the features the rest, as in GraphGPS, so that the whole is D wide. Added,
-    each is D wide.
+    Concatenated, encodings take their channels and the features the rest, as in GraphGPS, so that the whole is D wide.
+    Added, each is D wide.
 
     Args:
         channels: D.
@@ -67,10 +68,14 @@ class NodeEncoder(nn.Module):
         wanted = {name: {"channels": channels, **options} for name, options in (encodings or {}).items()}
         rest = channels if join == "add" else channels - sum(int(options["channels"]) for options in wanted.values())
         if rest < 1:
-            raise ValueError(f"encodings take all {channels} channels or more; give each its channels, fewer than {channels}")
+            raise ValueError(
+                f"encodings take all {channels} channels or more; give each its channels, fewer than {channels}"
+            )
         if join == "add" and any(options["channels"] != channels for options in wanted.values()):
             raise ValueError(f"encodings that are added have {channels} channels like the features; leave channels out")
-        self.features = make_encoder(rest, columns, categories, standardise=standardise, init=init, clipped=clipped, name="x")
+        self.features = make_encoder(
+            rest, columns, categories, standardise=standardise, init=init, clipped=clipped, name="x"
+        )
         self.encodings = nn.ModuleDict({name: make_position(**options) for name, options in wanted.items()})
 
     def reset_parameters(self) -> None:
@@ -89,7 +94,9 @@ class NodeEncoder(nn.Module):
         missing = [name for name in self.encodings if name not in data]
         if missing:
             have = ", ".join(sorted(map(str, data.keys())))
-            raise ValueError(f"the data lacks the encoding {missing[0]}, it has {have}; compute it first, see geco.data.encode")
+            raise ValueError(
+                f"the data lacks the encoding {missing[0]}, it has {have}; compute it first, see geco.data.encode"
+            )
         batch, graph_id = data.get("batch"), data.get("graph_id")
         like = data.x if data.x is not None else torch.empty(data.num_nodes, 0, device=data.edge_index.device)
         parts = [self.features(like), *(module(data[name], batch, graph_id) for name, module in self.encodings.items())]
@@ -97,7 +104,8 @@ class NodeEncoder(nn.Module):
 
 
 class EdgeEncoder(nn.Module):
-    r"""Features of an edge to a vector, :math:`e_{ij} = g(a_{ij})`; one learned vector for all edges where they have none.
+    r"""Features of an edge to a vector, :math:`e_{ij} = g(a_{ij})`; one learned vector for all edges where they have
+    none.
 
     Args:
         channels: D.
@@ -120,7 +128,9 @@ class EdgeEncoder(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.columns = columns
-        self.features = make_encoder(channels, columns, categories, standardise=standardise, init=init, name="edge_attr")
+        self.features = make_encoder(
+            channels, columns, categories, standardise=standardise, init=init, name="edge_attr"
+        )
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""

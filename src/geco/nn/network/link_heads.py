@@ -1,7 +1,7 @@
 r"""Heads for links: scores of pairs of nodes of one graph.
 
-A network gives an embedding of every node (`forward`); of it, `pairs` scores the pairs that training asks for, `candidates` all
-nodes that a source may link to, and `all_pairs` what a ranking of whole graphs needs.
+A network gives an embedding of every node (`forward`); of it, `pairs` scores the pairs that training asks for,
+`candidates` all nodes that a source may link to, and `all_pairs` what a ranking of whole graphs needs.
 
 Shapes: N nodes, B graphs of at most n nodes, D channels, Z channels of an embedding, L pairs, S sources.
 """
@@ -22,7 +22,9 @@ ENTRIES = 2**20  # of a temporary array while many pairs are scored: 4 MB
 
 
 class LinkHead(nn.Module, ABC):
-    """What heads for links have in common; ``ptr`` ``(B + 1,)`` is the node at which each graph starts, as in PyG's batches."""
+    """What heads for links have in common; ``ptr`` ``(B + 1,)`` is the node at which each graph starts, as in PyG's
+    batches.
+    """
 
     @abstractmethod
     def forward(self, h: Tensor) -> Tensor:
@@ -35,12 +37,16 @@ class LinkHead(nn.Module, ABC):
     def pairs(self, z: Tensor, ends: Tensor) -> Tensor:
         """Return the scores of pairs ``(2, L)``, sources over targets: ``(L,)``."""
         if ends.dim() != 2 or len(ends) != 2 or ends.is_floating_point():
-            raise ValueError(f"pairs must be integers (2, L), sources over targets, got {ends.dtype} {tuple(ends.shape)}")
+            raise ValueError(
+                f"pairs must be integers (2, L), sources over targets, got {ends.dtype} {tuple(ends.shape)}"
+            )
         _check_nodes(ends, len(z))
         return self.score(z[ends[0]], z[ends[1]])
 
     def candidates(self, z: Tensor, sources: Tensor, ptr: Tensor) -> Tensor:
-        """Return the scores of sources ``(S,)`` with every node of their graph: ``(S, n)``, -inf beyond the graph's size."""
+        """Return the scores of sources ``(S,)`` with every node of their graph: ``(S, n)``, -inf beyond the graph's
+        size.
+        """
         _check_ptr(ptr, len(z))
         _check_nodes(sources, len(z))
         sizes = ptr.diff()
@@ -111,8 +117,8 @@ class DotHead(LinkHead):
 class PairHead(LinkHead):
     r"""Scores by an MLP of both vectors, :math:`s_{uv} = \mathrm{MLP}([h_u, h_v])`.
 
-    Its first map is a sum, :math:`W [h_u, h_v] + b = W_a h_u + b + W_b h_v`: the embedding holds both terms of every node, so
-    that many pairs of the same nodes cost the later maps only.
+    Its first map is a sum, :math:`W [h_u, h_v] + b = W_a h_u + b + W_b h_v`: the embedding holds both terms of every
+    node, so that many pairs of the same nodes cost the later maps only.
 
     Args:
         channels: D.
@@ -173,4 +179,6 @@ def _check_nodes(nodes: Tensor, count: int) -> None:
 def _check_ptr(ptr: Tensor, count: int) -> None:
     bad = ptr.dim() != 1 or len(ptr) < 1 or ptr.is_floating_point() or int(ptr[0]) != 0 or int(ptr[-1]) != count
     if bad or bool((ptr.diff() < 0).any()):
-        raise ValueError(f"ptr must go up from 0 to the {count} nodes, the node at which each graph starts; got {ptr.tolist()}")
+        raise ValueError(
+            f"ptr must go up from 0 to the {count} nodes, the node at which each graph starts; got {ptr.tolist()}"
+        )

@@ -47,12 +47,13 @@ class Network(nn.Module):
         layers: depth.
         dropout: of the body.
         input_dropout: of the features.
-        diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for none.
+        diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for
+            none.
         heads: of layers with attention.
         options: further options of `GECO`, `HybridStack` or the baseline.
         inputs: further options of `NodeEncoder`, such as ``join`` or ``standardise``.
-        head: options of `NodeHead` or `GraphHead`, such as ``pool`` or ``layers``; for links one layer is a dot product, more
-            are those of a `PairHead`.
+        head: options of `NodeHead` or `GraphHead`, such as ``pool`` or ``layers``; for links one layer is a dot
+            product, more are those of a `PairHead`.
 
     Shapes:
         to (N, T) for nodes, (B, T) for graphs, (B, P, V) for tokens, (N, D) for links, which the head scores in pairs.

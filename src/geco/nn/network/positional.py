@@ -22,14 +22,15 @@ ROWS = 2048  # nodes whose eigenpairs go through the DeepSet at a time, so that 
 class LaplacianDeepSet(nn.Module):
     r"""Laplacian eigenvectors through a DeepSet, :math:`p_i = \rho(\sum_j \phi(s_{gj} v_{ij}, \lambda_j))`.
 
-    As GraphGPS has it: an MLP :math:`\phi` of each eigenpair, their sum, and an MLP :math:`\rho` if ``post_layers`` says so,
-    with ReLU after each of their maps. An eigenvector's sign means nothing, so in training each of a graph's gets a random sign
-    :math:`s_{gj}`, a pure function of (seed, epoch, graph, column): a graph has the same signs in whatever batch it comes,
-    and a resumed run or several processes have the same ones, too. In evaluation mode signs stay as they are.
+    As GraphGPS has it: an MLP :math:`\phi` of each eigenpair, their sum, and an MLP :math:`\rho` if ``post_layers``
+    says so, with ReLU after each of their maps. An eigenvector's sign means nothing, so in training each of a graph's
+    gets a random sign :math:`s_{gj}`, a pure function of (seed, epoch, graph, column): a graph has the same signs in
+    whatever batch it comes, and a resumed run or several processes have the same ones, too. In evaluation mode signs
+    stay as they are.
 
-    A pair that is missing because the graph has fewer nodes than k counts nowhere. It is NaN, or zero in both: a real pair of
-    eigenvalue 0 is not zero on its own component. Without eigenvalues a missing vector cannot be told from zeros and is taken
-    as such.
+    A pair that is missing because the graph has fewer nodes than k counts nowhere. It is NaN, or zero in both: a real
+    pair of eigenvalue 0 is not zero on its own component. Without eigenvalues a missing vector cannot be told from
+    zeros and is taken as such.
 
     Args:
         columns: k, or 2k with values.
@@ -85,7 +86,8 @@ class LaplacianDeepSet(nn.Module):
         missing = pairs.isnan().any(2)
         if self.values:
             missing |= (pairs == 0).all(2)
-        return self.phi(pairs.nan_to_num(0.0)).masked_fill(missing[:, :, None], 0.0).sum(1)  # type: ignore[no-any-return]
+        each: Tensor = self.phi(pairs.nan_to_num(0.0))
+        return each.masked_fill(missing[:, :, None], 0.0).sum(1)
 
     def extra_repr(self) -> str:
         """Say what the submodules do not show."""
@@ -95,8 +97,9 @@ class LaplacianDeepSet(nn.Module):
 class Projection(nn.Module):
     r"""An encoding through a linear map, :math:`p_i = W\,\mathrm{BN}(u_i) + b`.
 
-    With the norm it is what GraphGPS does with return probabilities of random walks (RWSE), whose columns differ in scale;
-    without, for degrees or low-rank relative encodings. The norm takes a batch of one node as in evaluation mode.
+    With the norm it is what GraphGPS does with return probabilities of random walks (RWSE), whose columns differ in
+    scale; without, for degrees or low-rank relative encodings. The norm takes a batch of one node as in evaluation
+    mode.
 
     Args:
         columns: C.

@@ -52,7 +52,9 @@ class Group:
 def _transform_length(size: int) -> int:
     """Return a ring's transform length, a function of its own size alone."""
     if size >= LARGE and ring_length(size) != size:
-        return int(next_fast_len(2 * size - 1, real=True))  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
+        return int(
+            next_fast_len(2 * size - 1, real=True)
+        )  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
     if size >= SMALL:
         return ring_length(size)
     power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1

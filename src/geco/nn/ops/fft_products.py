@@ -1,4 +1,5 @@
-r"""The matrix products around the FFTs of the global context block, a few rows or columns at a time to stay in the cache.
+r"""The matrix products around the FFTs of the global context block, a few rows or columns at a time to stay in the
+cache.
 
 Shapes: N nodes, C channels, K order, R features of the filters, J rows of gates and value, M columns.
 """
@@ -112,7 +113,9 @@ def room_for(rows: int, columns: int, like: Tensor) -> Tensor:
 
 
 def mixed(mix: Tensor, feature: Tensor, room: Tensor | None = None) -> Tensor:
-    """Return filters from their features, ``(K, C, R)`` times ``(R, M)`` to ``(K, C, M)``, in the room that is given."""
+    """Return filters from their features, ``(K, C, R)`` times ``(R, M)`` to ``(K, C, M)``, in the room that is
+    given.
+    """
     rows = mix.flatten(0, 1)
     room = room_for(len(rows), feature.shape[1], feature) if room is None else room
     out = room[: len(rows), : feature.shape[1]]

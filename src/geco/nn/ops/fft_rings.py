@@ -18,7 +18,17 @@ import torch
 from torch import Tensor
 
 from geco.nn.ops.fft_layout import Group, layout
-from geco.nn.ops.fft_products import SPARE, WHOLE, channel_first, channel_last, mixed, project, room_for, unmix, unproject
+from geco.nn.ops.fft_products import (
+    SPARE,
+    WHOLE,
+    channel_first,
+    channel_last,
+    mixed,
+    project,
+    room_for,
+    unmix,
+    unproject,
+)
 from geco.nn.ops.protocol import Kept, Projection
 
 __all__ = ["FourierRings"]
@@ -41,7 +51,9 @@ class FourierRings:
         self.rings, self.groups, self.back = layout(sizes, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
+        """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 +
+        1))``.
+        """
         mix, phi = filters
         phi = channel_first(phi.t()) if phi.shape[1] > WHOLE and phi.stride(1) != 1 else phi
         spectra = [mix]
@@ -109,7 +121,9 @@ class FourierRings:
                 _group_backward(piece, _pick(top, group)[0], filter[:, chunk], group, dpiece)
                 pieces.append(dpiece)
             if self.back is not None:
-                dz[:, chunk, :-1] = self._join([piece.flatten(0, 1) for piece in pieces]).view(len(z), -1, self.num_nodes)
+                dz[:, chunk, :-1] = self._join([piece.flatten(0, 1) for piece in pieces]).view(
+                    len(z), -1, self.num_nodes
+                )
         return dz[..., : self.num_nodes]
 
     def _transform_back(self, dfeatures: list[Tensor]) -> Tensor:
@@ -150,7 +164,9 @@ class FourierRings:
 
 
 def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group, dz: Tensor) -> None:
-    """Write the gradients of ``(K + 1, C, G, W)`` gates and value to ``dz``, which may be they, and of the filters to those."""
+    """Write the gradients of ``(K + 1, C, G, W)`` gates and value to ``dz``, which may be they, and of the filters to
+    those.
+    """
     *gates, v = z
     spectra, convolved = [], []
     each, laid = _spectra(filters, group), _laid_out(v, group)
@@ -185,7 +201,9 @@ def _by_size(spectrum: Tensor, group: Group, out: Tensor) -> None:
 
 
 def _laid_out(v: Tensor, group: Group) -> Tensor:
-    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind, in memory of its own."""
+    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind, in memory of its
+    own.
+    """
     laid = v.new_empty(*v.shape[:-1], group.length + SPARE)[..., : group.length]
     laid[..., : group.width] = v
     laid[..., group.width :] = 0.0

@@ -1,9 +1,10 @@
 r"""The global context block as one autograd function, with BatchNorm folded into its projection.
 
-:math:`\mathrm{BN}(H) W^\top + b = (H - \mu) (W s)^\top + (b + W \beta)` with :math:`s = \gamma / \sqrt{\sigma^2 + \epsilon}`,
-so the normalised :math:`[X, \hat A X]` never exists; the mean is taken off block by block, because folding it into the bias as
-well would lose digits where it is large. What is held between forward and backward are the inputs and a few rows of
-numbers; `SmoothRing`, `WindowedRing`, `WaveRings` and `FourierRings` say how the rings themselves are computed.
+:math:`\mathrm{BN}(H) W^\top + b = (H - \mu) (W s)^\top + (b + W \beta)` with :math:`s = \gamma / \sqrt{\sigma^2 +
+\epsilon}`, so the normalised :math:`[X, \hat A X]` never exists; the mean is taken off block by block, because folding
+it into the bias as well would lose digits where it is large. What is held between forward and backward are the inputs
+and a few rows of numbers; `SmoothRing`, `WindowedRing`, `WaveRings` and `FourierRings` say how the rings themselves are
+computed.
 
 Shapes: N nodes, C columns of H, K order, D channels.
 """
@@ -144,7 +145,9 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     weight, bias, gamma, beta, mean, var, *rest = ctx.saved_tensors
     parts, spectra = rest[: ctx.num_parts], rest[ctx.num_parts : ctx.num_parts + ctx.num_spectra]
     kept = rest[ctx.num_parts + ctx.num_spectra :]
-    weight, bias, gamma, beta, var = small = tuple(t.detach().requires_grad_() for t in (weight, bias, gamma, beta, var))
+    weight, bias, gamma, beta, var = small = tuple(
+        t.detach().requires_grad_() for t in (weight, bias, gamma, beta, var)
+    )
     with torch.enable_grad():
         folded = _fold(weight, bias, gamma, beta, var, ctx.norm.eps)
     plan_weight, plan_bias = (t.detach().to(weight.dtype) for t in folded)
@@ -195,7 +198,9 @@ def _fold(weight: Tensor, bias: Tensor, gamma: Tensor, beta: Tensor, var: Tensor
     return weight.double() * scale, bias.double() + weight.double() @ beta.double()
 
 
-def _through_statistics(dparts: list[Tensor], parts: Sequence[Tensor], mean: Tensor, dmean: Tensor, dvar: Tensor) -> None:
+def _through_statistics(
+    dparts: list[Tensor], parts: Sequence[Tensor], mean: Tensor, dmean: Tensor, dvar: Tensor
+) -> None:
     """Add the gradient that reaches H through its mean and variance: ``(2 dvar (H - mean) + dmean) / N``."""
     slope = 2 * dvar / len(parts[0])
     offset = dmean / len(parts[0]) - slope * mean

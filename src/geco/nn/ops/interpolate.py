@@ -1,4 +1,5 @@
-r"""A smooth function of many places from its values at few: on every block of places a polynomial through Chebyshev points.
+r"""A smooth function of many places from its values at few: on every block of places a polynomial through Chebyshev
+points.
 
 Shapes: N places, b blocks, T places of a block, p points of a block, R functions.
 """
@@ -19,17 +20,21 @@ POINTS = 16  # p: polynomials of degree 15
 FEWEST = 32  # blocks to begin with
 SAMPLE = 4  # blocks that are looked at first
 SHARE = 8  # places per point below which the function had better be evaluated everywhere
-TAIL = 1e-12  # share of the largest coefficient that the last ones may have, so that derivatives are known to float32 too
+TAIL = (
+    1e-12  # share of the largest coefficient that the last ones may have, so that derivatives are known to float32 too
+)
 
 
 def interpolated(function: Callable[[Tensor], Tensor], length: int) -> Tensor | None:
-    r"""Return a function at places 0 to N - 1, :math:`f(aT + t) = \sum_j f(aT + x_j)\, \ell_j(t)` on block a, in float32.
+    r"""Return a function at places 0 to N - 1, :math:`f(aT + t) = \sum_j f(aT + x_j)\, \ell_j(t)` on block a, in
+    float32.
 
     The blocks are made shorter until the last of the polynomials' coefficients vanish, so the result is the function to
     rounding, and so are gradients, which pass through the values at the points. Those are in float64.
 
     Args:
-        function: of places ``(P, 1)`` in float64, also between whole numbers and up to a block beyond the last, to ``(P, R)``.
+        function: of places ``(P, 1)`` in float64, also between whole numbers and up to a block beyond the last, to
+            ``(P, R)``.
         length: N.
 
     Returns:

@@ -1,10 +1,10 @@
 r"""The global context block on one large ring when its filters are smooth: matrix products only, at any N.
 
-A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` (N, 2B) holds the cosines
-and sines of the ring and S multiplies harmonic by harmonic. Within a block of rows these waves turn little, so a few
-polynomials Q span them to rounding: :math:`\Phi = \mathrm{blockdiag}(Q)\, M`. Products with Q run through the cache block by
-block; M is small, and its side of the work is done in float64, so that a large mean does not drown the waves in its
-rounding. No transform of length N is taken, so a prime N costs what a power of two does.
+A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` (N, 2B) holds the
+cosines and sines of the ring and S multiplies harmonic by harmonic. Within a block of rows these waves turn little, so
+a few polynomials Q span them to rounding: :math:`\Phi = \mathrm{blockdiag}(Q)\, M`. Products with Q run through the
+cache block by block; M is small, and its side of the work is done in float64, so that a large mean does not drown the
+waves in its rounding. No transform of length N is taken, so a prime N costs what a power of two does.
 
 Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, T rows a block, p polynomials.
 """

@@ -1,9 +1,10 @@
 r"""The global context block on one large ring when its filters are waves and windows: no transform of length N.
 
-The waves go as in `geco.nn.ops.long_ring`. A window reaches S nodes either way, so a block of T rows is convolved by one
-transform of a fast length :math:`L \ge T + 2S` that stays in the cache, from its rows and S more on both sides (overlap-save),
-and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write them so, and stay in
-blocks: memory of a block is used again by the next step, that of a tensor of N rows is paged in anew.
+The waves go as in `geco.nn.ops.long_ring`. A window reaches S nodes either way, so a block of T rows is convolved by
+one transform of a fast length :math:`L \ge T + 2S` that stays in the cache, from its rows and S more on both sides
+(overlap-save), and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write
+them so, and stay in blocks: memory of a block is used again by the next step, that of a tensor of N rows is paged in
+anew.
 
 Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, S support, T rows a block, L transform length.
 """
@@ -39,7 +40,9 @@ class WindowedRing(SmoothRing):
         self.support, self.length = support, fast_length(self.rows + 2 * support)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Return the waves' spectra ``(K, B, D)`` as they came and transforms of the windows, ``(K, D, L // 2 + 1)``."""
+        """Return the waves' spectra ``(K, B, D)`` as they came and transforms of the windows, ``(K, D, L // 2 +
+        1)``.
+        """
         spectrum, taps = filters
         laid = self.q.new_zeros(*taps.shape[:2], self.length)
         laid[..., : self.support + 1] = taps[..., self.support :]
@@ -95,7 +98,9 @@ class WindowedRing(SmoothRing):
                 else:
                     dh[n].addmm_(dgate.t(), weight[i])
                 g[:, len(top[0]) :] = 0.0
-                met.append(self._met(torch.mul(top, self._project(h, weight[i], bias[i], rows), out=g[:, : len(top[0])])))
+                met.append(
+                    self._met(torch.mul(top, self._project(h, weight[i], bias[i], rows), out=g[:, : len(top[0])]))
+                )
                 spread = torch.fft.rfft(g)
                 dwindows[i].addcmul_(seen.conj_physical_(), spread)
                 below.append(torch.fft.irfft(spread.mul_(back), n=self.length))
@@ -113,7 +118,9 @@ class WindowedRing(SmoothRing):
         return dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows))
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
-        """Return the gradient of the taps from what the blocks' rows and sources have in common, ``(K, D, L // 2 + 1)``."""
+        """Return the gradient of the taps from what the blocks' rows and sources have in common, ``(K, D, L // 2 +
+        1)``.
+        """
         shared = torch.fft.irfft(dwindows, n=self.length)  # rows count from a block's first, sources from S before it
         return torch.cat([shared[..., self.length - 2 * self.support :], shared[..., :1]], -1).double()
 
@@ -150,7 +157,9 @@ class WindowedRing(SmoothRing):
         return torch.cat(list(self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support)), 1)
 
     def _columns(self, blocks: Sequence[Tensor], low: int, high: int) -> Iterator[Tensor]:
-        """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, in as many pieces as they lie in."""
+        """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, in as many pieces as they lie
+        in.
+        """
         while low < high:
             n, first = divmod(low % self.num_nodes, self.rows)
             stop = min(first + high - low, self.rows, self.num_nodes - n * self.rows)
@@ -177,7 +186,9 @@ class WindowedRing(SmoothRing):
         return torch.addmm(above[:, :count], waves.t(), self.q[:count].t())
 
     def _overlap(self, spread: list[Tensor]) -> None:
-        """Add what each block, ``(D, L)`` with places from -S on, negative ones last, hands to S rows before and after it."""
+        """Add what each block, ``(D, L)`` with places from -S on, negative ones last, hands to S rows before and after
+        it.
+        """
         for n, block in enumerate(spread):
             low, high = n * self.rows, min((n + 1) * self.rows, self.num_nodes)
             after = block[:, high - low : high - low + self.support]

@@ -59,7 +59,9 @@ class PlainRings:
         if self.layout is None:
             around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
         else:
-            mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))  # (K, D, R), (R, sum of distinct sizes)
+            mix, phi = (
+                t.to(dtype) for t in filter.factors(self.layout.distinct)
+            )  # (K, D, R), (R, sum of distinct sizes)
             laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
             around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
             which = self.layout.which
@@ -70,7 +72,9 @@ class PlainRings:
     def convolve(self, v: Tensor, f: Tensor) -> Tensor:
         r"""Return :math:`F \circledast V` on every ring, ``(G, W, D)`` to ``(G, W, D)``."""
         length = v.shape[1] if self.layout is None else self.layout.length
-        padded = torch.nn.functional.pad(v, (0, 0, 0, length - v.shape[1]))  # also where it is long enough: one number of steps
+        padded = torch.nn.functional.pad(
+            v, (0, 0, 0, length - v.shape[1])
+        )  # also where it is long enough: one number of steps
         y: Tensor = torch.fft.irfft(torch.fft.rfft(padded, dim=1) * f, n=length, dim=1)
         return y.narrow(1, 0, v.shape[1])
 

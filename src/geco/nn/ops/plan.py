@@ -84,7 +84,9 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
 
 
 def _smooth(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
-    """Return the filters' harmonics and, if they have windows, those; nothing if there are more than ``limit`` harmonics."""
+    """Return the filters' harmonics and, if they have windows, those; nothing if there are more than ``limit``
+    harmonics.
+    """
 
     def build() -> tuple[Tensor, ...]:
         spectrum, taps = filter.harmonics_of(limit), filter.taps()
@@ -114,7 +116,9 @@ def _bands(known: tuple[Tensor, ...]) -> str:
 
 
 def _rings(sizes: tuple[int, ...]) -> str:
-    return f"one ring of {sizes[0]:,} nodes" if len(sizes) == 1 else f"{len(sizes):,} rings of up to {max(sizes):,} nodes"
+    return (
+        f"one ring of {sizes[0]:,} nodes" if len(sizes) == 1 else f"{len(sizes):,} rings of up to {max(sizes):,} nodes"
+    )
 
 
 def _why_fft(sizes: tuple[int, ...]) -> str:

@@ -46,7 +46,9 @@ class _ByRows(torch.autograd.Function):
         ctx.fn, ctx.num_inputs, ctx.random_state = fn, num_inputs, torch.get_rng_state()
         ctx.save_for_backward(*tensors)
         out = None
-        for start, *blocks in zip(range(0, len(tensors[0]), ROWS), *(t.split(ROWS) for t in tensors[:num_inputs]), strict=True):
+        for start, *blocks in zip(
+            range(0, len(tensors[0]), ROWS), *(t.split(ROWS) for t in tensors[:num_inputs]), strict=True
+        ):
             y = fn(*blocks)
             out = y.new_empty(len(tensors[0]), y.shape[1]) if out is None else out
             out[start : start + ROWS] = y

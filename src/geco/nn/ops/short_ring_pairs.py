@@ -1,12 +1,12 @@
 r"""Many short rings as blocks of paired places, and their harmonics by matrix products.
 
-Places t and n - t of a ring of n nodes stand in the two halves of a block. Cosines are even and sines odd, so the sum of
-the halves meets the cosines, their difference the sines, and each product is half as large. Places 0 and n / 2 have no
-partner: theirs is left empty. A block holds rings of similar sizes, laid out as if all had the size of the largest, so that
-one batched product serves them all.
+Places t and n - t of a ring of n nodes stand in the two halves of a block. Cosines are even and sines odd, so the sum
+of the halves meets the cosines, their difference the sines, and each product is half as large. Places 0 and n / 2 have
+no partner: theirs is left empty. A block holds rings of similar sizes, laid out as if all had the size of the largest,
+so that one batched product serves them all.
 
-Shapes: N nodes in all, D channels, B harmonics; of a block: G rings of S sizes, the largest of n nodes, m = n // 2 + 1 pairs,
-        h = min(B, m) harmonics.
+Shapes: N nodes in all, D channels, B harmonics; of a block: G rings of S sizes, the largest of n nodes, m = n // 2 + 1
+        pairs, h = min(B, m) harmonics.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Block:
     Args:
         sizes: nodes of each ring, ``(G,)``.
         distinct_sizes: the S of them, ascending.
-        tables: cosines and sines of each distinct size, ``(2, S, h, m)``, zeros beyond a size's own pairs and harmonics.
+        tables: cosines and sines of each distinct size, ``(2, S, h, m)``, zeros beyond a size's own pairs and
+            harmonics.
         which: the size of each ring among the distinct ones, ``(G,)``.
         nodes: node at each place, ``(2 * G * m,)``: halves, rings, pairs, any node where the place is empty.
         empty: places without a node, ``(E,)``.
@@ -54,7 +55,9 @@ class Block:
         return Rings(self.tables.index_select(1, self.which).flatten(0, 1))
 
     def distinct(self) -> Rings:
-        """Return one ring of each size, ascending, laid out as the block's rings are: for filters, alike on all of a size."""
+        """Return one ring of each size, ascending, laid out as the block's rings are: for filters, alike on all of a
+        size.
+        """
         return Rings(self.tables.flatten(0, 1))
 
 
@@ -115,9 +118,11 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
 
 
 def _lengths(size: Tensor) -> list[int]:
-    """Return how many rings each block takes, given their ascending sizes: about `ROWS` nodes, none twice as large as another.
+    """Return how many rings each block takes, given their ascending sizes: about `ROWS` nodes, none twice as large as
+    another.
 
-    Rings of fewer than 16 nodes count as alike. Without that bound many small rings would be laid out like one large one.
+    Rings of fewer than 16 nodes count as alike. Without that bound many small rings would be laid out like one large
+    one.
     """
     octave = size.clamp(min=8).log2().floor()
     cuts = torch.stack([(size.cumsum(0) - 1) // ROWS, octave.long()], 1)
@@ -125,7 +130,9 @@ def _lengths(size: Tensor) -> list[int]:
 
 
 def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the node at each place of a block, given sizes and first nodes of its rings, ``(G,)``, and which are filled."""
+    """Return the node at each place of a block, given sizes and first nodes of its rings, ``(G,)``, and which are
+    filled.
+    """
     n, t = size.unsqueeze(1), torch.arange(int(size.max()) // 2 + 1)
     inside = 2 * t <= n  # (G, m)
     partner = inside & (t != 0) & (2 * t != n)

@@ -1,6 +1,7 @@
 r"""Filters over distances laid around short rings and transformed there, with the rings' own cosines and sines.
 
-Shapes: S sizes of a block, the largest of n nodes, m = n // 2 + 1 pairs, h harmonics, G rings; s support; K order, D channels.
+Shapes: S sizes of a block, the largest of n nodes, m = n // 2 + 1 pairs, h harmonics, G rings; s support; K order, D
+channels.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Laid:
     Args:
         put: from distances to places of a ring of each size, ``(2 * S * m, 2 s + 1)`` in CSR, float64.
         take: its transpose, in the type of the rings.
-        weight: times each harmonic counts in the inverse transform, ``(2, S, m, 1)``: of cosines and, negative, of sines.
+        weight: times each harmonic counts in the inverse transform, ``(2, S, m, 1)``: of cosines and, negative, of
+            sines.
     """
 
     put: Csr
@@ -35,7 +37,9 @@ class Laid:
     weight: Tensor
 
     def add_to(self, spectra: Sequence[Tensor], taps: Tensor, block: Block) -> None:
-        """Add the harmonics of filters ``(2 s + 1, K * D)`` to each ring's, real and imaginary parts, ``(G * h, K * D)``."""
+        """Add the harmonics of filters ``(2 s + 1, K * D)`` to each ring's, real and imaginary parts, ``(G * h, K *
+        D)``.
+        """
         around = segment_matmul(*self.put, taps).to(self.weight.dtype)
         found = block.distinct().see(around).mul_(self.weight)  # (2, S, h, K * D)
         for part, each in zip(spectra, found, strict=True):

@@ -1,9 +1,9 @@
 r"""The global context block on many short rings when its filters are smooth: matrix products only, row by row.
 
-A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` holds the cosines and
-sines of the ring and S multiplies harmonic by harmonic. A ring of n nodes has no more than n // 2 + 1 harmonics; those
-above fold onto them, which is exact. Windows over distances are laid around a ring of each size and transformed as a value
-would be (`geco.nn.ops.short_ring_windows`). A graph's result depends on its own size and the filters alone.
+A filter with B harmonics makes :math:`F \circledast V = \Phi\, S\, \Phi^\top V`, where :math:`\Phi` holds the cosines
+and sines of the ring and S multiplies harmonic by harmonic. A ring of n nodes has no more than n // 2 + 1 harmonics;
+those above fold onto them, which is exact. Windows over distances are laid around a ring of each size and transformed
+as a value would be (`geco.nn.ops.short_ring_windows`). A graph's result depends on its own size and the filters alone.
 
 Shapes: N nodes in all, P places of all blocks, D channels, C columns of one part, K order, B harmonics of the filters,
         R harmonics of all rings; of a block: T places, G, h as in `geco.nn.ops.short_ring_pairs`.
@@ -27,7 +27,9 @@ __all__ = ["LONGEST", "MOST_HARMONICS", "WaveRings"]
 LONGEST = 1024  # nodes of a ring; longer ones need large tables
 MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
-Filter = tuple[Tensor, Tensor]  # real and imaginary parts of one filter's harmonics on the rings of a block, (G, h, D) each
+Filter = tuple[
+    Tensor, Tensor
+]  # real and imaginary parts of one filter's harmonics on the rings of a block, (G, h, D) each
 
 
 class WaveRings:
@@ -48,12 +50,15 @@ class WaveRings:
         self.keep, self.dtype = keep, like.dtype
         layout = _layout(sizes, bands, support > 0, unit, like.dtype, like.device)
         self.blocks, self.back, self.fold, self.unfold = layout
-        self.windows = [lay(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks] if support else []
+        self.windows = (
+            [lay(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks] if support else []
+        )
         self.places = [len(block.nodes) for block in self.blocks]
         self.waves = [len(block.sizes) * block.waves for block in self.blocks]
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each ring: real and imaginary parts, ``(R, K * D)``.
+        """Fold the filters' spectra ``(K, B, D)`` onto the harmonics of each ring: real and imaginary parts, ``(R, K *
+        D)``.
 
         To them come those of the windows, ``(K, D, 2 S + 1)``, if there are any.
         """
@@ -62,7 +67,9 @@ class WaveRings:
         spectra = tuple(part.to(self.dtype) for part in folded)
         if self.windows:
             taps = filters[1].flatten(0, 1).t().contiguous()  # (2 S + 1, K * D)
-            for block, window, *parts in zip(self.blocks, self.windows, *(s.split(self.waves) for s in spectra), strict=True):
+            for block, window, *parts in zip(
+                self.blocks, self.windows, *(s.split(self.waves) for s in spectra), strict=True
+            ):
                 window.add_to(parts, taps, block)
         return spectra
 
@@ -70,7 +77,9 @@ class WaveRings:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
         rows, kept = parts[0].new_empty(sum(self.places), weight.shape[1]), []
-        for block, out, filters in zip(self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True):
+        for block, out, filters in zip(
+            self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True
+        ):
             gates, seen, mixed = _convolve(block, _centred(parts, centre, block), weight, bias, filters)
             torch.mul(gates[:, -1], mixed[-1], out=out)
             if self.keep:
@@ -139,7 +148,9 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 def _convolve(
     block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Filter]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, G, h, D)``, and its result ``(T, D)``."""
+    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, G, h, D)``, and its result ``(T,
+    D)``.
+    """
     gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
     rings, seen, mixed = block.opened(), list[Tensor](), list[Tensor]()
     for i, (p, q) in enumerate(filters):
@@ -186,7 +197,8 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
 def _layout(
     sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
 ) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
-    """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their transposes.
+    """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their
+    transposes.
 
     ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `WaveRings`.
     """
@@ -204,11 +216,12 @@ def _layout(
 
 
 def _folding(sizes: Tensor, bands: int, unit: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where each harmonic goes among those of a ring, and times what, ``(rings, B)``: for real and imaginary parts.
+    """Return where each harmonic goes among those of a ring, and times what, ``(rings, B)``: for real and imaginary
+    parts.
 
-    Harmonic k and its mirror image -k act together, hence 2. On a ring of n nodes they stand at k mod n and n - k mod n, of
-    which the lower is stored; the ring's inverse transform divides by n, after which waves of unit gain are multiplied by
-    sqrt(n).
+    Harmonic k and its mirror image -k act together, hence 2. On a ring of n nodes they stand at k mod n and n - k mod
+    n, of which the lower is stored; the ring's inverse transform divides by n, after which waves of unit gain are
+    multiplied by sqrt(n).
     """
     n, k = sizes.unsqueeze(1), torch.arange(bands)
     at = k % n

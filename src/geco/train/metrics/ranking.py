@@ -6,9 +6,10 @@ A link (head, tail) is ranked by its score among the scores (head, node) of the 
 - filtered: without the tails of the head's other links, which are right answers and no mistakes;
 - extended: also without the pair (head, head), which a dot product scores high and which is never a link.
 
-Equal scores share the middle of their ranks, as in OGB's evaluator: a network that scores all nodes the same gets no credit
-for it. The published scripts of PCQM-Contact sort without a rule for ties; without ties the ranks are theirs. They average per
-graph and per batch, with 0 for graphs without links; here every link of the split counts once, whatever the batches.
+Equal scores share the middle of their ranks, as in OGB's evaluator: a network that scores all nodes the same gets no
+credit for it. The published scripts of PCQM-Contact sort without a rule for ties; without ties the ranks are theirs.
+They average per graph and per batch, with 0 for graphs without links; here every link of the split counts once,
+whatever the batches.
 
 Shapes: B graphs of at most n nodes, p links.
 """
@@ -48,11 +49,13 @@ def reciprocal_ranks(scores: Tensor, positives: Tensor) -> Tensor:
 
 
 def batched_reciprocal_ranks(scores: Tensor, positives: Tensor, ptr: Tensor) -> Tensor:
-    """Return 1 / rank of each link of a batch of graphs, each ranked within its graph; graphs without links give no rows.
+    """Return 1 / rank of each link of a batch of graphs, each ranked within its graph; graphs without links give no
+    rows.
 
     Args:
         scores: of every pair of each graph, ``(B, n, n)``; what is beyond a graph's size is not looked at.
-        positives: the links, ``(2, p)`` int64, nodes counted through the batch: ``edge_label_index[:, edge_label == 1]``.
+        positives: the links, ``(2, p)`` int64, nodes counted through the batch: ``edge_label_index[:, edge_label ==
+            1]``.
         ptr: node at which each graph starts, ``(B + 1,)`` int64, as a PyG batch has it.
 
     Returns:
@@ -82,7 +85,8 @@ def mrr(prediction: Tensor, target: Tensor, kind: Kind = "raw") -> float:
     """Return the mean reciprocal rank over all links of a split.
 
     Args:
-        prediction: reciprocal ranks of the split's links, ``(p, 3)``, one after another from `batched_reciprocal_ranks`.
+        prediction: reciprocal ranks of the split's links, ``(p, 3)``, one after another from
+            `batched_reciprocal_ranks`.
         target: 1 where the row is a link to count, ``(p,)``: ``edge_label[edge_label == 1]``.
         kind: of rank.
 
@@ -114,6 +118,8 @@ def _places(scores: Tensor, positives: Tensor, ptr: Tensor) -> tuple[Tensor, Ten
         raise UsageError(f"links name nodes {int(positives.min())} to {int(positives.max())}, there are {int(ptr[-1])}")
     graph = torch.bucketize(positives.contiguous(), ptr[1:], right=True)
     if not bool((graph[0] == graph[1]).all()):
-        raise UsageError("a link joins nodes of two graphs; links must be counted through the batch as ptr counts nodes")
+        raise UsageError(
+            "a link joins nodes of two graphs; links must be counted through the batch as ptr counts nodes"
+        )
     head, tail = positives - ptr[graph]
     return graph[0], head, tail

@@ -1,8 +1,9 @@
 """Scores of classes, labels and values, of a whole split at once, as OGB's evaluators and scikit-learn define them.
 
-Predictions are a network's outputs: scores of the classes ``(N, C)``, one logit of each yes-or-no label ``(N, T)``, values
-``(N, T)``. Integers are taken as decided: class numbers ``(N,)``, or labels 0 and 1 ``(N, T)``. Missing targets are NaN in
-labels and values, negative in integers, and count nowhere. Nothing to score is a `DataError`, never a silent 0.
+Predictions are a network's outputs: scores of the classes ``(N, C)``, one logit of each yes-or-no label ``(N, T)``,
+values ``(N, T)``. Integers are taken as decided: class numbers ``(N,)``, or labels 0 and 1 ``(N, T)``. Missing targets
+are NaN in labels and values, negative in integers, and count nowhere. Nothing to score is a `DataError`, never a silent
+0.
 
 Shapes: N rows (nodes or graphs), C classes, T labels or values.
 """
@@ -37,7 +38,8 @@ def accuracy(prediction: Tensor, target: Tensor) -> float:
 
 
 def micro_f1(prediction: Tensor, target: Tensor) -> float:
-    """Return the F1 of all decisions together; for classes that is the accuracy. 0 if nothing is positive or predicted so.
+    """Return the F1 of all decisions together; for classes that is the accuracy. 0 if nothing is positive or predicted
+    so.
 
     Args:
         prediction: see `accuracy`.
@@ -69,7 +71,8 @@ def macro_f1(prediction: Tensor, target: Tensor) -> float:
 
 
 def auroc(prediction: Tensor, target: Tensor) -> float:
-    """Return the area under the ROC curve, mean over the labels with a positive and a negative; equal scores count half.
+    """Return the area under the ROC curve, mean over the labels with a positive and a negative; equal scores count
+    half.
 
     Args:
         prediction: scores ``(N, T)``, or ``(N, 2)`` of two classes.
@@ -101,7 +104,8 @@ def mae(prediction: Tensor, target: Tensor) -> float:
 
     Args:
         prediction: ``(N, T)`` or ``(N,)``.
-        target: same shape, NaN where missing; integers are all known. A value missing in all rows is left out of the mean.
+        target: same shape, NaN where missing; integers are all known. A value missing in all rows is left out of the
+            mean.
 
     Example:
         >>> mae(torch.tensor([[1.0, 5.0], [2.0, 0.0]]), torch.tensor([[2.0, 5.0], [4.0, float("nan")]]))
@@ -113,7 +117,9 @@ def mae(prediction: Tensor, target: Tensor) -> float:
 
 
 def _decide(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:
-    """Return decisions, truth and where it is known, ``(N, 1)`` classes or ``(N, T)`` labels, and whether they are classes."""
+    """Return decisions, truth and where it is known, ``(N, 1)`` classes or ``(N, T)`` labels, and whether they are
+    classes.
+    """
     scores = prediction.is_floating_point()
     prediction, target = _columns(prediction, target)
     if scores and target.shape[1] == 1 < prediction.shape[1]:
@@ -198,14 +204,18 @@ def _known_labels(target: Tensor) -> Tensor:
     known = ~target.isnan() if target.is_floating_point() else target >= 0
     wrong = target[known & (target != 0) & (target != 1)]
     if wrong.numel():
-        raise DataError(f"labels must be 0, 1 or missing, got {float(wrong[0]):g}; classes need a score for each class (N, C)")
+        raise DataError(
+            f"labels must be 0, 1 or missing, got {float(wrong[0]):g}; classes need a score for each class (N, C)"
+        )
     return known
 
 
 def _columns(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return both as ``(N, T)``, checked but for the number of columns."""
     if not {prediction.dim(), target.dim()} <= {1, 2} or len(prediction) != len(target):
-        raise UsageError(f"prediction and target need the same rows, got {tuple(prediction.shape)} and {tuple(target.shape)}")
+        raise UsageError(
+            f"prediction and target need the same rows, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+        )
     wrong = int((~prediction.isfinite()).sum())
     if wrong:
         raise UsageError(
@@ -217,4 +227,6 @@ def _columns(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def _same(prediction: Tensor, target: Tensor) -> None:
     if prediction.shape != target.shape:
-        raise UsageError(f"prediction has {prediction.shape[1]} columns, target {target.shape[1]}; they must be the same")
+        raise UsageError(
+            f"prediction has {prediction.shape[1]} columns, target {target.shape[1]}; they must be the same"
+        )

@@ -15,10 +15,10 @@ __all__ = ["token_f1"]
 def token_f1(prediction: Tensor, target: Tensor, unknown: int | None = None, end: int | None = None) -> float:
     """Return the mean over names of the F1 between the sets of predicted and of true words.
 
-    A name ends before its first ``end`` or negative token. Unknown words are never right: all those of a prediction are one
-    wrong word, each of a target is one missed word. A name without words has F1 0, as in OGB; a row whose first target is
-    negative has no target and is left out. OGB scores against the whole name: for exactly that, give all its words, also
-    beyond P, and number the words outside the vocabulary from its size on.
+    A name ends before its first ``end`` or negative token. Unknown words are never right: all those of a prediction are
+    one wrong word, each of a target is one missed word. A name without words has F1 0, as in OGB; a row whose first
+    target is negative has no target and is left out. OGB scores against the whole name: for exactly that, give all its
+    words, also beyond P, and number the words outside the vocabulary from its size on.
 
     Args:
         prediction: tokens ``(B, P)`` int64, or their scores ``(B, P, V)``.
@@ -36,7 +36,9 @@ def token_f1(prediction: Tensor, target: Tensor, unknown: int | None = None, end
         end = prediction.shape[2] - 1 if end is None else end
         prediction = prediction.argmax(2)
     if unknown is None or end is None:
-        raise UsageError("token-f1 of tokens needs to know which token is unknown and which the end; give unknown= and end=")
+        raise UsageError(
+            "token-f1 of tokens needs to know which token is unknown and which the end; give unknown= and end="
+        )
     _check(prediction, target)
     rows = target[:, :1].ge(0).all(1)
     if not bool(rows.any()):
