@@ -1,11 +1,11 @@
 """Graphs that are wrong or odd, as data that `geco train` is given.
 
 The same at the layer is tested elsewhere: ends of edges in tests/nn/graph/test_adjacency.py::test_refuses_edges and
-test_equals_the_dense_matrix; isolated nodes in test_isolated_nodes_get_zero_and_finite_gradients there; features, types
-and devices in tests/nn/test_conv.py::test_refuses, test_refuses_to_train_on_one_node and test_batch_contract. In a
-user's files: tests/data/user/test_arrays.py::test_mistakes and tests/data/user/test_tables.py::test_mistakes_in_nodes
-(overlapping masks are refused there, where they can be corrected). Many graphs are in
-tests/train/test_data_checks_many_graphs.py.
+test_equals_the_dense_matrix; isolated nodes in test_isolated_nodes_get_zero_and_finite_gradients there; features,
+types and devices in tests/nn/test_conv.py::test_refuses, test_refuses_to_train_on_one_node and test_batch_contract.
+In a user's files: tests/data/user/test_arrays.py::test_mistakes and
+tests/data/user/test_tables.py::test_mistakes_in_nodes (overlapping masks are refused there, where they can be
+corrected). Many graphs are in tests/train/test_data_checks_many_graphs.py.
 """
 
 from __future__ import annotations
@@ -52,21 +52,35 @@ REFUSED = {
     "end past the last node": (changed(edge_index=EDGES + 1), "outside their graph"),
     "end far past the last node": (changed(edge_index=EDGES.clone().fill_(10**8)), "outside their graph"),
     "negative end": (changed(edge_index=EDGES - 1), "outside their graph"),
-    "ends turned": (changed(edge_index=EDGES.t().contiguous()), "must be whole numbers of shape (2, M), got torch.int"),
+    "ends turned": (
+        changed(edge_index=EDGES.t().contiguous()),
+        "must be whole numbers of shape (2, M), got torch.int64",
+    ),
     "ends flat": (changed(edge_index=torch.zeros(0, dtype=torch.int64)), "must be whole numbers of shape (2, M)"),
     "ends of floats": (changed(edge_index=EDGES.float()), "must be whole numbers of shape (2, M), got torch.float32"),
-    "NaN in x": (changed(x=put(X, 7, math.nan)), "node/x has NaN or infinite values in 1 rows, the first in row 7, co"),
+    "NaN in x": (
+        changed(x=put(X, 7, math.nan)),
+        "node/x has NaN or infinite values in 1 rows, the first in row 7, column 0",
+    ),
     "infinite x": (changed(x=put(X, 9, -math.inf)), "node/x has NaN or infinite values in 1 rows, the first in row 9"),
-    "NaN weight": (changed(edge_weight=put(torch.ones(EDGES.shape[1]), 3, math.nan)), "edge/edge_weight has NaN or in"),
-    "feature too large": (changed(x=put(X, 5, 1e38)), "node/x has values over 1e+15 in 1 rows, the first in row 5, co"),
-    "class past the last": (changed(y=Y.clone().index_fill(0, torch.tensor([3, 4]), 9)), "2 of 60 labels are out of ran"
-                         "first is 9 in row 3; they must be whole numbers from 0 to 1"),
+    "NaN weight": (
+        changed(edge_weight=put(torch.ones(EDGES.shape[1]), 3, math.nan)),
+        "edge/edge_weight has NaN or infinite",
+    ),
+    "feature too large": (
+        changed(x=put(X, 5, 1e38)),
+        "node/x has values over 1e+15 in 1 rows, the first in row 5, column 0",
+    ),
+    "class past the last": (
+        changed(y=Y.clone().index_fill(0, torch.tensor([3, 4]), 9)),
+        "2 of 60 labels are out of range, the first is 9 in row 3; they must be whole numbers from 0 to 1",
+    ),
     "negative class": (changed(y=put(Y, 2, -7).long()), "1 of 60 labels are out of range, the first is -7 in row 2"),
     "class between two": (changed(y=put(Y, 1, 0.5)), "1 of 60 labels are out of range, the first is 0.5 in row 1"),
     "x too short": (changed(x=X[:-1]), "node/x has 59 rows, its graphs have 60"),
     "y too short": (changed(y=Y[:-1]), "node/y has 59 rows, its graphs have 60"),
     "x flat": (changed(x=X[:, 0]), "node/x must have rows and columns"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("model", ["geco", "gcn"])

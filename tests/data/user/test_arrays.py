@@ -99,10 +99,16 @@ def test_without_split_one_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({"edge_index": np.array([[0], [4]])}, "graph.npz, edge_index: node 4 is out of range, x has 4 rows, numbered"),
+        (
+            {"edge_index": np.array([[0], [4]])},
+            "graph.npz, edge_index: node 4 is out of range, x has 4 rows, numbered from 0",
+        ),
         ({"edge_index": np.array([[0], [-1]])}, "graph.npz, edge_index: node -1 is out of range"),
         ({"edge_index": np.array([[0.0], [1.0]])}, "graph.npz, edge_index: whole numbers are wanted, got float64"),
-        ({"edge_index": np.zeros((3, 2), int)}, r"graph.npz, edge_index: the shape \(2, M\) is wanted, got .* turn it"),
+        (
+            {"edge_index": np.zeros((3, 2), int)},
+            r"graph.npz, edge_index: the shape \(2, M\) is wanted, got .* turn it with .T",
+        ),
         ({"edge_index": None, "edges": np.zeros((2, 1), int)}, "graph.npz: no array 'edge_index' .* mean 'edges'"),
         ({"x": None}, "graph.npz: no array 'x' among"),
         ({"x": np.array([["a"]] * 4)}, "graph.npz, x: numbers are wanted, got <U1"),
@@ -113,11 +119,20 @@ def test_without_split_one_is_made(tmp_path: Path) -> None:
         ({"edge_weight": np.ones(2)}, r"graph.npz, edge_weight: 3 rows are wanted, got the shape \(2,\)"),
         ({"split": np.array([0, 1, 2, 3])}, "graph.npz, split, row 3: '3' is no part of a split"),
         ({"split": np.array([0, 1])}, r"graph.npz, split: one for each of 4 nodes is wanted, got the shape \(2,\)"),
-        ({"split": None, "train": np.array([0, 9])}, "graph.npz, train: a mask of 4 nodes or a list of nodes is wante"),
-        ({"split": None, "train": np.array([1, 1, 0, 0])}, "graph.npz, train: node 0 is listed 2 times; a mask must b"),
-        ({"split": None, "train": np.array([0, 1]), "test": np.array([1])}, "graph.npz: node 1 is in two parts of the"),
+        (
+            {"split": None, "train": np.array([0, 9])},
+            "graph.npz, train: a mask of 4 nodes or a list of nodes is wanted",
+        ),
+        (
+            {"split": None, "train": np.array([1, 1, 0, 0])},
+            "graph.npz, train: node 0 is listed 2 times; a mask must be of",
+        ),
+        (
+            {"split": None, "train": np.array([0, 1]), "test": np.array([1])},
+            "graph.npz: node 1 is in two parts of the split",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes(tmp_path: Path, changes: dict[str, Any], wanted: str) -> None:
     with pytest.raises(DataError, match=wanted):
         read_own(write(tmp_path, **changes))
