@@ -18,6 +18,8 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from geco.nn.ops import limits
+
 __all__ = [
     "circular_conv",
     "compact",
@@ -31,14 +33,8 @@ __all__ = [
     "segment_matmul",
 ]
 
-# Up to this prime factor one transform of length N beats a folded one of about 2N.
-# Measured by `python -m geco.studies.lengths`; fixed, not timed at run time, so that a run repeats bit for bit.
-LARGEST_DIRECT_FACTOR = 61
-
-WIDE, SPARSE = (
-    1024,
-    1 / 16,
-)  # features of so many columns, and of no more than this share that is not zero, are kept sparse
+# Features of so many columns, and of no more than this share that is not zero, are kept sparse.
+WIDE, SPARSE = 1024, 1 / 16
 
 
 def fast_length(n: int) -> int:
@@ -60,7 +56,7 @@ def ring_length(n: int) -> int:
     >>> ring_length(131072), ring_length(169343)
     (131072, 338688)
     """
-    return n if _largest_factor(n) <= LARGEST_DIRECT_FACTOR else fast_length(2 * n - 1)
+    return n if _largest_factor(n) <= limits.LARGEST_DIRECT_FACTOR else fast_length(2 * n - 1)
 
 
 def _largest_factor(n: int) -> int:

@@ -1,6 +1,6 @@
 """Where a folded transform of a fast length >= 2N - 1 beats one of length N: ``python -m geco.studies.lengths``.
 
-`geco.nn.functional.LARGEST_DIRECT_FACTOR` is read off this table: ratios above 1 say that folding is faster.
+`geco.nn.ops.limits.LARGEST_DIRECT_FACTOR` is read off this table: ratios above 1 say that folding is faster.
 """
 
 from __future__ import annotations

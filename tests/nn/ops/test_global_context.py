@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from geco.nn import GlobalContext
 from geco.nn.filters import FilterName
 from geco.nn.graph.rings import rings_of
-from geco.nn.ops import plan
+from geco.nn.ops import limits, plan
 from geco.nn.ops.fft_rings import FourierRings
 from geco.nn.ops.global_context import moments
-from geco.nn.ops.long_ring import SHORTEST, SmoothRing, harmonic_limit
+from geco.nn.ops.limits import LONG_RING, SHORT_RING
+from geco.nn.ops.long_ring import SmoothRing, harmonic_limit
 from geco.nn.ops.long_ring_windows import WindowedRing
 from geco.nn.ops.plan import choose
-from geco.nn.ops.short_rings import LONGEST, WaveRings
+from geco.nn.ops.short_rings import WaveRings
 from geco.nn.reference import global_context
 from tests.conftest import assert_as_good_as, relative_error
 
@@ -139,12 +140,12 @@ def test_a_ring_does_not_see_its_mates() -> None:
 @pytest.mark.parametrize(
     ("sizes", "filter", "name", "kind"),
     [
-        ((LONGEST, 3), "windows", "short-rings", WaveRings),
-        ((LONGEST + 1, 3), "windows", "fft", FourierRings),
-        ((SHORTEST,), "windows", "long-ring", WindowedRing),
-        ((SHORTEST,), "waves", "long-ring", SmoothRing),
-        ((SHORTEST - 1,), "windows", "fft", FourierRings),
-        ((SHORTEST,), "paper", "fft", FourierRings),
+        ((SHORT_RING, 3), "windows", "short-rings", WaveRings),
+        ((SHORT_RING + 1, 3), "windows", "fft", FourierRings),
+        ((LONG_RING,), "windows", "long-ring", WindowedRing),
+        ((LONG_RING,), "waves", "long-ring", SmoothRing),
+        ((LONG_RING - 1,), "windows", "fft", FourierRings),
+        ((LONG_RING,), "paper", "fft", FourierRings),
     ],
 )
 def test_which_algorithm(sizes: tuple[int, ...], filter: FilterName, name: str, kind: type) -> None:
@@ -161,8 +162,8 @@ def test_which_algorithm(sizes: tuple[int, ...], filter: FilterName, name: str, 
 def test_rough_filters_go_by_fft() -> None:
     context = GlobalContext(D, D)
     nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
-    assert context.filter.harmonics_of(harmonic_limit(SHORTEST)) is None
-    assert context.plan([SHORTEST]).name == context.plan([5, 3]).name == "fft"
+    assert context.filter.harmonics_of(harmonic_limit(LONG_RING)) is None
+    assert context.plan([LONG_RING]).name == context.plan([5, 3]).name == "fft"
     assert GlobalContext(D, D, filter="none").plan([5]).name == "none"
 
 
@@ -175,7 +176,7 @@ def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(plan, "harmonic_limit", lambda n: 0)
     assert relative_error(smooth, context(h)) < 1e-6
     waves = context(h[:1000])
-    monkeypatch.setattr(plan, "LONGEST", 0)
+    monkeypatch.setattr(limits, "SHORT_RING", 0)
     assert relative_error(waves, context(h[:1000])) < 1e-6
 
 

@@ -14,11 +14,9 @@ from torch import Tensor
 
 from geco.nn.functional import ring_length
 from geco.nn.graph.remembered import tables
+from geco.nn.ops import limits
 
 __all__ = ["Group", "layout"]
-
-LARGE = 2**16  # rings from here on are padded to lengths without factors above 5
-SMALL = 1024  # rings below this share transform lengths 2^a and 3 * 2^a
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,9 @@ class Group:
 
 def _transform_length(size: int) -> int:
     """Return a ring's transform length, a function of its own size alone."""
-    if size >= LARGE and ring_length(size) != size:
-        return int(
-            next_fast_len(2 * size - 1, real=True)
-        )  # factors 2, 3, 5: there 7 and 11 cost more than two percent do
-    if size >= SMALL:
+    if size >= limits.LARGE_RING and ring_length(size) != size:
+        return int(next_fast_len(2 * size - 1, real=True))  # factors 2, 3 and 5
+    if size >= limits.SHARED_TRANSFORM:
         return ring_length(size)
     power = 1 << (2 * size - 2).bit_length()  # the power of two >= 2 * size - 1
     return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
@@ -68,7 +64,7 @@ def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...
     members: dict[tuple[int, int], list[int]] = {}
     for i, size in enumerate(sizes):
         length = _transform_length(size)
-        members.setdefault((length, size if size >= SMALL else 0), []).append(i)
+        members.setdefault((length, size if size >= limits.SHARED_TRANSFORM else 0), []).append(i)
     starts = torch.tensor([0, *sizes]).cumsum(0)
     groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
     for (length, _), rows in members.items():

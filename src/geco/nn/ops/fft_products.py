@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
+from geco.nn.ops import limits
+
 __all__ = ["channel_first", "channel_last", "mixed", "project", "room_for", "unmix", "unproject"]
 
 ROWS, COLUMNS = 512, 2048  # nodes, columns of spectra
-WHOLE = 8192  # nodes up to which a projection is one product
 SPARE = 16  # places between rows, which would lie a power of two apart otherwise and share few lines of the cache
 
 
@@ -45,7 +46,7 @@ def project(
     room = room_for(len(rows), nodes + zeros, parts[0]) if room is None else room
     z = room[: len(rows), : nodes + zeros]
     z[:, nodes:] = 0.0
-    if nodes > WHOLE:
+    if nodes > limits.ONE_PRODUCT:
         rows = torch.cat([rows, bias], 1)  # the bias is a column that meets a one: no pass of its own
         for here, h in _centred(parts, centre, ones=1):
             torch.mm(rows, h.t(), out=z[:, here])

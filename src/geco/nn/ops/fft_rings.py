@@ -17,10 +17,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from geco.nn.ops import limits
 from geco.nn.ops.fft_layout import Group, layout
 from geco.nn.ops.fft_products import (
     SPARE,
-    WHOLE,
     channel_first,
     channel_last,
     mixed,
@@ -55,7 +55,7 @@ class FourierRings:
         1))``.
         """
         mix, phi = filters
-        phi = channel_first(phi.t()) if phi.shape[1] > WHOLE and phi.stride(1) != 1 else phi
+        phi = channel_first(phi.t()) if phi.shape[1] > limits.ONE_PRODUCT and phi.stride(1) != 1 else phi
         spectra = [mix]
         padded = phi if self.groups[0].places is None else torch.nn.functional.pad(phi, (0, 1))
         for group in self.groups:

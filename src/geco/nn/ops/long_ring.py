@@ -19,25 +19,25 @@ import torch
 from torch import Tensor
 
 from geco.nn.graph.remembered import tables
+from geco.nn.ops import limits
 from geco.nn.ops.protocol import Kept, Projection
 
 __all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
-SHORTEST = 4096  # rings below this are faster by FFT (python -m geco.studies.plans)
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
 
 
 @lru_cache(maxsize=4096)
 def harmonic_limit(num_nodes: int) -> int:
     """Return the most harmonics for which M stays small beside the rows themselves, 0 if the ring is too short."""
-    if num_nodes < SHORTEST:
+    if num_nodes < limits.LONG_RING:
         return 0
     limit = 0
     for bands in range(8, num_nodes // 8 + 1, 8):
         rows = _rows(num_nodes, bands)
         polynomials = math.pi * bands * rows / num_nodes + 17  # what _polynomials finds, in good approximation
-        if num_nodes / rows * polynomials * 2 * bands > 8 * num_nodes + 2**20:
+        if num_nodes / rows * polynomials * 2 * bands > limits.TABLE_PER_NODE * num_nodes + limits.TABLE_BESIDES:
             break
         limit = bands
     return limit

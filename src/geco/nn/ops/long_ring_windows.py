@@ -28,7 +28,7 @@ class WindowedRing(SmoothRing):
     """Forward and backward of the K convolutions and gates. Held for backward are the values between the convolutions.
 
     Args:
-        num_nodes: N, at least ``SHORTEST``.
+        num_nodes: N, at least `geco.nn.ops.limits.LONG_RING`.
         bands: B, harmonics of the waves.
         support: S of the windows.
         like: a tensor of the type and device to work in.

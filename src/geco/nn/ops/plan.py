@@ -1,7 +1,4 @@
-"""Which algorithm computes the global context block on given rings, chosen by fixed limits.
-
-The limits are constants that a command re-measures, not timings: a plan chosen by a stopwatch would differ from run to
-run, and with it the last bit of every result.
+"""Which algorithm computes the global context block on given rings, chosen by the limits of `geco.nn.ops.limits`.
 
 Shapes: K order, D channels.
 """
@@ -15,16 +12,16 @@ import torch
 from torch import Tensor
 
 from geco.nn.filters.base import Filter
+from geco.nn.ops import limits
 from geco.nn.ops.fft_rings import FourierRings
-from geco.nn.ops.long_ring import SHORTEST, SmoothRing, harmonic_limit
+from geco.nn.ops.long_ring import SmoothRing, harmonic_limit
 from geco.nn.ops.long_ring_windows import WindowedRing
 from geco.nn.ops.protocol import Plan
-from geco.nn.ops.short_rings import LONGEST, MOST_HARMONICS, WaveRings
+from geco.nn.ops.short_rings import WaveRings
 
 __all__ = ["Algorithm", "Chosen", "Memory", "choose"]
 
 Memory = Literal["auto", "keep", "lean"]
-KEPT_BYTES = 32 * 2**20  # gates of one layer that "auto" holds for backward; more than that is recomputed
 
 
 class Algorithm(NamedTuple):
@@ -61,16 +58,18 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
         plan = _long(filter, sizes[0], known, like, memory) if known else None
         if plan is not None:
             return Chosen(
-                Algorithm("long-ring", f"{_rings(sizes)} (long: from {SHORTEST:,}), filters of {_bands(known)}"),
+                Algorithm(
+                    "long-ring", f"{_rings(sizes)} (long: from {limits.LONG_RING:,}), filters of {_bands(known)}"
+                ),
                 plan,
                 known,
                 None,
             )
-    if max(sizes) <= LONGEST and (known := _smooth(filter, MOST_HARMONICS, like)):
+    if max(sizes) <= limits.SHORT_RING and (known := _smooth(filter, limits.SHORT_RING_HARMONICS, like)):
         support = known[1].shape[-1] // 2 if len(known) > 1 else 0
         keep = _keep(filter, filter.order + 1, like, memory)
         plan = WaveRings(sizes, known[0].shape[1], like, keep, support, filter.unit)
-        why = f"{_rings(sizes)} (short: up to {LONGEST:,}), filters of {_bands(known)}"
+        why = f"{_rings(sizes)} (short: up to {limits.SHORT_RING:,}), filters of {_bands(known)}"
         return Chosen(Algorithm("short-rings", why), plan, known, None)
     fft = FourierRings(sizes, like.device, _keep(filter, filter.order + 1, like, memory))
 
@@ -107,7 +106,7 @@ def _long(filter: Filter, size: int, known: tuple[Tensor, ...], like: Tensor, me
 
 def _keep(filter: Filter, tensors: int, like: Tensor, memory: Memory) -> bool:
     size = tensors * len(like) * filter.channels * like.element_size()
-    return torch.is_grad_enabled() and (memory == "keep" or (memory == "auto" and size <= KEPT_BYTES))
+    return torch.is_grad_enabled() and (memory == "keep" or (memory == "auto" and size <= limits.KEPT_BYTES))
 
 
 def _bands(known: tuple[Tensor, ...]) -> str:
@@ -122,8 +121,8 @@ def _rings(sizes: tuple[int, ...]) -> str:
 
 
 def _why_fft(sizes: tuple[int, ...]) -> str:
-    if max(sizes) <= LONGEST:
+    if max(sizes) <= limits.SHORT_RING:
         return f"{_rings(sizes)}, filters that are not smooth"
-    if len(sizes) == 1 and sizes[0] >= SHORTEST:
+    if len(sizes) == 1 and sizes[0] >= limits.LONG_RING:
         return f"{_rings(sizes)}, filters that are not smooth or reach around it"
-    return f"{_rings(sizes)}, neither short (up to {LONGEST:,}) nor one long ring (from {SHORTEST:,})"
+    return f"{_rings(sizes)}, neither short (up to {limits.SHORT_RING:,}) nor one long ring (from {limits.LONG_RING:,})"

@@ -18,14 +18,13 @@ from torch import Tensor
 
 from geco.nn.functional import segment_matmul
 from geco.nn.graph.remembered import tables
+from geco.nn.ops import limits
 from geco.nn.ops.protocol import Kept, Projection
 from geco.nn.ops.short_ring_pairs import Block, arrange
 from geco.nn.ops.short_ring_windows import lay
 
-__all__ = ["LONGEST", "MOST_HARMONICS", "WaveRings"]
+__all__ = ["WaveRings"]
 
-LONGEST = 1024  # nodes of a ring; longer ones need large tables
-MOST_HARMONICS = 256  # of the filters; rougher ones are faster by FFT
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
 Filter = tuple[
     Tensor, Tensor
@@ -202,7 +201,7 @@ def _layout(
 
     ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `WaveRings`.
     """
-    blocks, back = arrange(sizes, LONGEST if whole else bands, torch.empty(0, dtype=dtype, device=device))
+    blocks, back = arrange(sizes, limits.SHORT_RING if whole else bands, torch.empty(0, dtype=dtype, device=device))
     waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])
     at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands, unit)
     row = at + (waves.cumsum(0) - waves).unsqueeze(1)
