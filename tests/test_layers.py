@@ -90,7 +90,7 @@ def imports(path: Path, types: bool = True) -> Iterator[tuple[int, str]]:
 
 def test_every_module_is_in_a_package_of_the_table() -> None:
     unknown = [str(path.relative_to(SOURCE)) for module, path in MODULES.items() if not package_of(module)]
-    assert not unknown, f"{', '.join(unknown)}: say in ALLOWED what may be imported there"
+    assert not unknown, f"{', '.join(unknown)}: list in ALLOWED what may be imported there"
 
 
 @pytest.mark.parametrize("package", ALLOWED)
@@ -131,7 +131,7 @@ def test_no_pickle_is_read() -> None:
             assert given.get("allow_pickle", "False") == "False", path
 
 
-SHOWN = {"Meter", "print_table", "say", "show_log"}  # what writes to a terminal, of geco.console
+SHOWN = {"Meter", "print_table", "print_line", "show_log"}  # what writes to a terminal, of geco.console
 PROGRAMS = ("cli", "studies", "console.py")
 
 

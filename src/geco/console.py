@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["Meter", "print_table", "progress", "progress_bytes", "say", "show_log", "table"]
+__all__ = ["Meter", "print_line", "print_table", "progress", "progress_bytes", "show_log", "table"]
 
 T = TypeVar("T")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line about the work, beside the results on standard error."""
     print(line, file=sys.stderr, flush=True)
 
@@ -24,7 +24,7 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line."""
-        say(self.format(record))
+        print_line(self.format(record))
 
 
 @contextlib.contextmanager
@@ -126,7 +126,7 @@ class Meter:
             self.bar.update(line["epoch"] - self.bar.n)
         elif time.monotonic() - self.last > self.SECONDS:
             self.last = time.monotonic()
-            say(f"{self.label}  epoch {line['epoch']}/{self.total}  {values}")
+            print_line(f"{self.label}  epoch {line['epoch']}/{self.total}  {values}")
 
     def __enter__(self) -> Meter:
         """Start."""

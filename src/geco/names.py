@@ -68,5 +68,5 @@ def encoding(text: str) -> tuple[str, int | None]:
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"no encoding is called {name!r}; {hint}There are {', '.join(ENCODINGS)}")
     if colon and not (size.isascii() and size.isdigit()):
-        raise UsageError(f"the size of an encoding is a whole number, say {name}:8; got {text!r}")
+        raise UsageError(f"the size of an encoding is a whole number, such as {name}:8; got {text!r}")
     return name, int(size) if colon else None

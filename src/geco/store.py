@@ -91,7 +91,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def read_entry(path: Path) -> Entry:
-    """Return a sound entry, or raise ValueError saying what is wrong with it."""
+    """Return a sound entry, or raise ValueError with what is wrong with it."""
     try:
         place = path if path.exists() else next(iter(_replaced(path)), path)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))

@@ -142,7 +142,7 @@ def test_import_shows_keeps_and_loads(
 
 
 @pytest.mark.parametrize(
-    ("flags", "code", "said"),
+    ("flags", "code", "message"),
     [
         ([], 2, "--name NAME"),
         (["--name", "cora", "--label", "kind"], 2, "cora"),
@@ -151,11 +151,11 @@ def test_import_shows_keeps_and_loads(
     ],
 )
 def test_import_says_what_is_wrong(
-    capsys: pytest.CaptureFixture[str], files: Path, flags: list[str], code: int, said: str
+    capsys: pytest.CaptureFixture[str], files: Path, flags: list[str], code: int, message: str
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main(["data", "import", str(files), *flags])
     assert end.value.code == code
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
-    assert said in lines[0]
+    assert message in lines[0]

@@ -70,7 +70,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("dta list", "did you mean `geco data list`?"),
         ("data inof cora", "did you mean `geco data info`?"),
@@ -89,10 +89,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("data prepare", "name at least one data set"),
     ],
 )
-def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+def test_usage_errors_are_one_line_and_two(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
     code, line = failed(capsys, *words.split())
     assert code == 2
-    assert said in line
+    assert message in line
     assert not set(line) & set("│─╭╰")
     assert "---" not in line
 
@@ -105,7 +105,7 @@ def test_usage_errors_are_the_same_whatever_a_terminal_can_draw() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (DataError("the file\n is bad"), 3, "the file is bad"),
         (ResourceError("disk full"), 6, "disk full"),
@@ -124,13 +124,13 @@ def test_usage_errors_are_the_same_whatever_a_terminal_can_draw() -> None:
     ],
 )
 def test_errors_have_their_codes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(module, "_run", fail)
-    assert failed(capsys, "any") == (code, f"geco: error: {said}")
+    assert failed(capsys, "any") == (code, f"geco: error: {message}")
 
 
 def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_termination_is_143(place: str) -> None:
     process.stdout.readline()
     start = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=20)
+    _, message = process.communicate(timeout=20)
     assert process.returncode == 143
-    assert said == "geco: error: terminated\n"
+    assert message == "geco: error: terminated\n"
     assert time.monotonic() - start < 10

@@ -98,7 +98,7 @@ def test_damaged_entries_are_built_anew(damage: str, clean: Path, tmp_path: Path
         path.write_bytes({"flipped": bytes(raw), "truncated": bytes(raw[:100]), "empty": b""}[damage])
     code, _, err = finish(start(tmp_path))
     assert code == 0, err
-    assert err.count("building it anew") == 3
+    assert err.count("building it again") == 3
     assert_same(tmp_path, clean)
 
 

@@ -120,10 +120,10 @@ def test_what_could_be_misread_is_refused_in_one_line(
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main(["train", *words.split()])
-    said = capsys.readouterr().err
+    err = capsys.readouterr().err
     assert end.value.code == 2
-    assert message in said
-    assert said.count("\n") == 1
+    assert message in err
+    assert err.count("\n") == 1
 
 
 def test_files_over_a_shipped_configuration(tmp_path: Path) -> None:

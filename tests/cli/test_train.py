@@ -125,9 +125,9 @@ def test_refuses_in_one_line(words: list[str], code: int, message: str, capsys: 
     with pytest.raises(SystemExit) as end:
         main(words)
     assert end.value.code == code
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
 
 
 def test_config_file_under_flags(run: Run, tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ def begin(out: Path) -> subprocess.Popen[str]:
 
 def end(process: subprocess.Popen[str], timeout: float | None = None) -> int:
     """Wait for a run to end, and return its exit code."""
-    said = process.communicate(timeout=timeout)[1]
-    assert "Traceback" not in said
+    err = process.communicate(timeout=timeout)[1]
+    assert "Traceback" not in err
     return process.returncode
 
 

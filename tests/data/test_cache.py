@@ -95,7 +95,7 @@ def test_heals_itself_and_says_so(what: str, tmp_path: Path, caplog: pytest.LogC
     count_builds(tmp_path)
     DAMAGE[what](Cache(tmp_path).path("t", RECIPE))
     assert count_builds(tmp_path) == 1
-    assert "building it anew" in caplog.text
+    assert "building it again" in caplog.text
     assert count_builds(tmp_path) == 0
 
 

@@ -1,4 +1,4 @@
-"""Filters that are heard: a fresh one is the mean, and tests of it would say nothing of its waves and windows."""
+"""Filters with drawn weights: a fresh one is the mean, and tests of it would show nothing of its waves and windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geco.nn.filters import waves, windows
 
 
 @pytest.fixture(autouse=True)
-def heard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def drawn_filters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the weights of waves and windows, unless a test is marked ``fresh``."""
     if request.node.get_closest_marker("fresh") is None:  # keywords would hold the names of folders, too
         for module in (waves, windows):

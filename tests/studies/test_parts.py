@@ -31,7 +31,7 @@ def record(folder: Path, name: str = "digits") -> dict[str, Any]:
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """Train nothing, and say what would have been."""
+    """Train nothing, and tell what would have been."""
     seen: Seen = []
 
     def train(config: variants.Config, _data_dir: Path | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_settings_that_came_later_do_not_make_a_record_old(trained: Seen, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"model.filtre": "mean"}, r"variant wrong: unknown setting model\.filtre"),
         ({"modell.order": 1}, r"variant wrong: unknown setting modell; did you mean model\?"),
@@ -132,10 +132,10 @@ def test_settings_that_came_later_do_not_make_a_record_old(trained: Seen, tmp_pa
     ],
 )
 def test_wrong_settings_are_refused_before_any_training(
-    settings: Settings, said: str, trained: Seen, tmp_path: Path
+    settings: Settings, message: str, trained: Seen, tmp_path: Path
 ) -> None:
     study = Study(STUDY.module, STUDY.text, {**SMALL, "wrong": settings}, STUDY.data)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         main(study, None, ["--results", str(tmp_path / "small")])
     assert trained == []
     assert not (tmp_path / "small").exists()

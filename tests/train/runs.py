@@ -52,7 +52,7 @@ FLAGS = [
 
 
 def geco(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
-    """Run a command here; return its exit code and what it said on standard error."""
+    """Run a command here; return its exit code and what it printed on standard error."""
     code: Any = 0
     try:
         main([str(word) for word in words])
@@ -63,10 +63,10 @@ def geco(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
     """Run a command that must fail; return its exit code and its one line."""
-    code, said = geco(capsys, *words)
+    code, err = geco(capsys, *words)
     assert code != 0, "it was not refused"
-    lines = [line for line in said.splitlines() if not line.startswith("warning: ")]
-    assert len(lines) == 1, said
+    lines = [line for line in err.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 1, err
     assert lines[0].startswith("geco: error: ")
     return code, lines[0]
 
@@ -105,7 +105,7 @@ def wait(pid: int) -> int:
 
 
 def child(monkeypatch: pytest.MonkeyPatch, folder: Path, work: Callable[[], object]) -> tuple[int, str]:
-    """Do work in a child and wait; return its exit code and what it said on standard error."""
+    """Do work in a child and wait; return its exit code and what it printed on standard error."""
     err = folder.parent / f"{folder.name}.err"
     err.write_text("")
     monkeypatch.setenv("CHILD_ERR", str(err))

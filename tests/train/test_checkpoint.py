@@ -89,7 +89,7 @@ def test_killed_while_saving(kills: int, monkeypatch: Patch, tmp_path: Path) -> 
 def test_damaged_newest_and_damaged_best(
     how: str, whole: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path
 ) -> None:
-    """Going on takes the checkpoint before a damaged one and says so (exit 0); a damaged one that is named is exit
+    """Going on takes the checkpoint before a damaged one and warns (exit 0); a damaged one that is named is exit
     4.
     """
     use(monkeypatch, MANY)
@@ -99,10 +99,10 @@ def test_damaged_newest_and_damaged_best(
         assert geco(capsys, *words, tmp_path / "run")[0] == 143
     folder = tmp_path / "run" / "seed-0"
     damage(sorted((folder / "last").glob("[0-9]*"))[-1], how)
-    code, said = geco(capsys, *words, tmp_path / "run")
+    code, err = geco(capsys, *words, tmp_path / "run")
     assert code == 0
-    assert "is damaged" in said
-    assert "going back to the one before it" in said
+    assert "is damaged" in err
+    assert "going back to the one before it" in err
     assert_same(left_by(folder), left_by(whole))
     damage(folder / "best", how)
     before = tree(tmp_path)
@@ -123,11 +123,11 @@ def test_disk_full_in_mid_run(whole: Path, monkeypatch: Patch, capsys: Capture, 
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, checkpoint, "save", 3, lambda: limit_files(4096))
-        code, said = train_in_child(patch, tmp_path / "run")
+        code, err = train_in_child(patch, tmp_path / "run")
     assert code == 6
-    assert said.count("\n") == 1
-    assert "no space, needs " in said
-    assert "MiB, has " in said
+    assert err.count("\n") == 1
+    assert "no space, needs " in err
+    assert "MiB, has " in err
     folder = tmp_path / "run" / "seed-0"
     assert [path.name for path in sorted((folder / "last").iterdir())] == ["000001-000000", "000002-000000"]
     assert not (folder / "result.json").exists()

@@ -126,13 +126,13 @@ def write_tables(folder: Path, heights: list[str]) -> Path:
 
 @pytest.mark.parametrize(("value", "code"), [("1e8", 0), ("1e38", 3)])
 def test_one_feature_too_large(value: str, code: int, capsys: Capture, tmp_path: Path) -> None:
-    """1e8 in a column of a user's table is said with the column's name; 1e38 is refused."""
+    """1e8 in a column of a user's table is reported with the column's name; 1e38 is refused."""
     files = write_tables(tmp_path / "files", ["1"] * 20 + [value] + ["0"] * 19)
     assert geco(capsys, "data", "import", files, "--name", "tall")[0] == 0
-    found, said = geco(capsys, "train", "tall", *FLAGS, "--out", tmp_path / "run")
+    found, err = geco(capsys, "train", "tall", *FLAGS, "--out", tmp_path / "run")
     assert found == code
-    assert "column height" in said
-    assert ("warning: tall: node/x, column height reaches 1e+08" in said) == (code == 0)
+    assert "column height" in err
+    assert ("warning: tall: node/x, column height reaches 1e+08" in err) == (code == 0)
     assert (tmp_path / "run" / "seed-0" / "result.json").exists() == (code == 0)
 
 
@@ -185,7 +185,7 @@ def test_nothing_to_train_on(part: str, monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_overlapping_masks(caplog: pytest.LogCaptureFixture) -> None:
-    """Nodes trained and tested on are said, with their number; masks of another length are refused."""
+    """Nodes trained and tested on are reported, with their number; masks of another length are refused."""
     split = ONE.split()
     both = {**ONE.arrays, "split/0/test": torch.cat([split.test, split.train[:3]])}
     Trainer(QUICK, replace(ONE, arrays=both)).fit()

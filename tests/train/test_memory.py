@@ -54,11 +54,11 @@ def test_too_little_memory(hidden: str, message: str, tmp_path: Path) -> None:
     # a new process: a forked one would live on what other tests have freed
     code = "import sys; from tests.train.test_memory import little; little(*sys.argv[1:])"
     ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
-    said = ended.stderr
-    assert ended.returncode == 6, said
-    assert said.count("\n") == 1
-    assert message in said
-    assert "smaller network" in said or "lower --model.hidden" in said
+    err = ended.stderr
+    assert ended.returncode == 6, err
+    assert err.count("\n") == 1
+    assert message in err
+    assert "smaller network" in err or "lower --model.hidden" in err
     assert not (tmp_path / "run" / "seed-0" / "result.json").exists()
 
 
@@ -112,5 +112,5 @@ def test_available(monkeypatch: Patch, tmp_path: Path) -> None:
         assert 0 < (available() or 0) <= 2**28
 
     assert before > 2**28
-    code, said = child(monkeypatch, tmp_path / "run", check)
-    assert code == 0, said
+    code, err = child(monkeypatch, tmp_path / "run", check)
+    assert code == 0, err

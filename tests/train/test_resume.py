@@ -44,8 +44,8 @@ def test_killed_and_gone_on(moments: tuple[int, ...], whole: Path, monkeypatch: 
         with monkeypatch.context() as patch:
             on_call(patch, Trainer, "step", moment, lambda: os.kill(os.getpid(), signal.SIGKILL))
             assert train_in_child(patch, tmp_path / "run", "--resume", "auto")[0] == -signal.SIGKILL
-    code, said = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
-    assert code == 0, said
+    code, err = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
+    assert code == 0, err
     wanted = left_by(whole)
     assert_same(left_by(tmp_path / "run" / "seed-0"), wanted)
     assert json.loads(wanted["result"])["epochs"] < 8, "it should have stopped early"
@@ -60,7 +60,7 @@ def smallest(model: str) -> Config:
     return Config(
         DataConfig("ring-copy", batch_size=8, group_by_size=True),
         ModelConfig(name=model, hidden=4, layers=1, order=1, dropout=0.2),  # type: ignore[arg-type]
-        train=TrainConfig(epochs=3, threads=1, statistics=0),  # they are from before statistics were made anew
+        train=TrainConfig(epochs=3, threads=1, statistics=0),  # they are from before statistics were made again
     )
 
 
@@ -69,7 +69,7 @@ def rings() -> GraphDataset:
 
 
 def make_kept() -> None:
-    """Write the runs of format 1, stopped in their third epoch, with what the networks say and how the runs should
+    """Write the runs of format 1, stopped in their third epoch, with what the networks predict and how the runs should
     end.
     """
     for model in ("geco", "gcn"):
@@ -91,7 +91,7 @@ def kept(model: str, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("model", ["geco", "gcn"])
 def test_network_of_format_1(model: str, tmp_path: Path) -> None:
-    """A network kept since format 1 is read, and says what it said."""
+    """A network kept since format 1 is read, and predicts what it predicted."""
     expected = json.loads((KEPT / model / "expected.json").read_text())
     found = load_run(kept(model, tmp_path)).predict(rings())[:20]
     assert torch.allclose(found, torch.tensor(expected["outputs"]), atol=1e-4)
@@ -165,7 +165,7 @@ def test_arrays_that_do_not_fit(change: str, tmp_path: Path) -> None:
 def test_going_on_elsewhere(
     flags: tuple[str, ...], code: int, message: str, monkeypatch: Patch, capsys: Capture, tmp_path: Path
 ) -> None:
-    """Other threads and devices work where they exist, and it is said; another precision is refused."""
+    """Other threads and devices work where they exist, and it is reported; another precision is refused."""
     use(monkeypatch, ONE)
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 2, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -173,11 +173,11 @@ def test_going_on_elsewhere(
     before = tree(tmp_path)
     threads = torch.get_num_threads()
     try:
-        found, said = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", tmp_path / "run", "--resume", "auto")
+        found, err = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", tmp_path / "run", "--resume", "auto")
     finally:
         torch.set_num_threads(threads)
     assert found == code
-    assert message in said
+    assert message in err
     assert (tmp_path / "run" / "seed-0" / "result.json").exists() == (code == 0)
     assert code == 0 or tree(tmp_path) == before
 

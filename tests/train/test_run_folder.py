@@ -46,7 +46,7 @@ BOARD = Config(model=ModelConfig("mlp", hidden=4), train=TrainConfig(epochs=3, t
 def lose(kind: str, folder: Path) -> None:
     if kind == "folder":
         shutil.rmtree(folder)
-    elif kind == "folder made anew":
+    elif kind == "folder made again":
         shutil.rmtree(folder)
         (folder / "last").mkdir(parents=True)
         (folder / ".lock").touch()
@@ -61,7 +61,7 @@ def lose(kind: str, folder: Path) -> None:
     [
         ("metrics file", "Is a directory"),
         ("folder", "was removed or replaced while it was trained in"),
-        ("folder made anew", "was removed or replaced while it was trained in"),
+        ("folder made again", "was removed or replaced while it was trained in"),
     ],
 )
 def test_lost_files(kind: str, message: str, moment: str, monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
@@ -86,13 +86,13 @@ def test_lost_files(kind: str, message: str, moment: str, monkeypatch: Patch, ca
 
 
 def test_lost_folder_when_interrupted(monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
-    """A run whose folder is gone does not make it anew to save what it was asked to."""
+    """A run whose folder is gone does not make it again to save what it was asked to."""
     use(monkeypatch, MANY)
     act = lambda: (shutil.rmtree(tmp_path / "run"), os.kill(os.getpid(), signal.SIGTERM))  # noqa: E731
     on_call(monkeypatch, Trainer, "step", 6, act)
-    code, said = geco(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
+    code, err = geco(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
     assert code == 6
-    assert "was removed" in said
+    assert "was removed" in err
     assert not (tmp_path / "run").exists()
 
 
@@ -116,9 +116,9 @@ def test_odd_paths(monkeypatch: Patch, capsys: Capture, tmp_path: Path) -> None:
     words = ("train", "digits", *FLAGS, "--train.epochs", "2", "--out", out)
     assert geco(capsys, *words)[0] == 0
     assert read_entry(out / "seed-0" / "best").about["epoch"] in (1, 2)
-    code, said = geco(capsys, *words, "--resume", "auto")
+    code, err = geco(capsys, *words, "--resume", "auto")
     assert code == 0
-    assert said.endswith("is finished already\n")
+    assert err.endswith("is finished already\n")
     assert geco(capsys, "eval", out)[0] == 0
     code, line = refused(capsys, *words[:-1], tmp_path / ("x" * 300))
     assert code == 6
@@ -137,22 +137,22 @@ def test_clock_that_jumps(whole: Path, monkeypatch: Patch, capsys: Capture, tmp_
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Put a writer that only listens in the place of TensorBoard's."""
-    heard: list[tuple[Any, ...]] = []
+    written: list[tuple[Any, ...]] = []
 
     class SummaryWriter:
         def __init__(self, folder: str, purge_step: int) -> None:
-            heard.append(("from", purge_step))
+            written.append(("from", purge_step))
 
         def add_scalar(self, name: str, value: float, epoch: int) -> None:
-            heard.append((name, value, epoch))
+            written.append((name, value, epoch))
 
         def close(self) -> None:
-            heard.append(("closed",))
+            written.append(("closed",))
 
     module = ModuleType("torch.utils.tensorboard")
     module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
-    return heard
+    return written
 
 
 def test_every_evaluation_is_told(told: list[tuple[Any, ...]], tmp_path: Path) -> None:

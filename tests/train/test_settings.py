@@ -101,10 +101,10 @@ def test_configuration_files(
     """An empty file changes nothing; one that is no TOML, too large or nested without end is refused."""
     use(monkeypatch, ONE)
     (tmp_path / "c.toml").write_bytes(content)
-    found, said = geco(capsys, "train", "digits", "--config", tmp_path / "c.toml", "--dry-run")
-    assert found == code, said
-    assert message in said
-    assert said.count("\n") == (code != 0)
+    found, err = geco(capsys, "train", "digits", "--config", tmp_path / "c.toml", "--dry-run")
+    assert found == code, err
+    assert message in err
+    assert err.count("\n") == (code != 0)
 
 
 def test_endless_file(capsys: Capture) -> None:
@@ -120,8 +120,8 @@ def stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) ->
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 5, lambda: os.kill(os.getpid(), signal.SIGTERM))
-        code, said = geco(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
-    assert code == 143, said
+        code, err = geco(capsys, "train", "digits", *FLAGS, "--out", tmp_path / "run")
+    assert code == 143, err
     return tmp_path / "run"
 
 
@@ -149,11 +149,11 @@ def test_changed_settings(flags: tuple[str, ...], differences: list[str], stoppe
 
 
 def test_settings_that_may_change(stopped: Path, whole: Path, capsys: Capture) -> None:
-    """Workers, what is kept and how often change no bit of the weights; they may change, and it is said."""
+    """Workers, what is kept and how often change no bit of the weights; they may change, and it is reported."""
     flags = ("--data.workers", "1", "--train.keep", "3", "--train.save-every", "2")
-    code, said = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", stopped, "--resume", "auto")
-    assert code == 0, said
-    assert "goes on with data.workers 1, not 0, train.keep 3, not 2, train.save_every 2, not 1" in said
+    code, err = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", stopped, "--resume", "auto")
+    assert code == 0, err
+    assert "goes on with data.workers 1, not 0, train.keep 3, not 2, train.save_every 2, not 1" in err
     ends = [stopped / "seed-0", whole]
     assert len({(end / "metrics.jsonl").read_text() for end in ends}) == 1
     assert len({(end / "result.json").read_text() for end in ends}) == 1
@@ -166,8 +166,8 @@ def test_more_epochs_and_patience(monkeypatch: pytest.MonkeyPatch, capsys: Captu
     use(monkeypatch, ONE)
     few, more = ("--train.epochs", "3", "--train.patience", "1"), ("--train.epochs", "6", "--train.patience", "0")
     for out, flags in (("a", few), ("a", more), ("b", more)):
-        code, said = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", tmp_path / out, "--resume", "auto")
-        assert code == 0, said
+        code, err = geco(capsys, "train", "digits", *FLAGS, *flags, "--out", tmp_path / out, "--resume", "auto")
+        assert code == 0, err
     found = [(tmp_path / name / "seed-0" / "metrics.jsonl").read_text() for name in ("a", "b")]
     assert found[0] == found[1]
     assert json.loads((tmp_path / "a" / "seed-0" / "result.json").read_text())["epochs"] == 6

@@ -52,12 +52,12 @@ def interrupted(monkeypatch: Patch, out: Path, place: str, number: int, *flags: 
     """Interrupt a run at a place and check how it left."""
     with monkeypatch.context() as patch:
         on_call(patch, *PLACES[place], send(number))
-        code, said = train_in_child(patch, out, *flags)
-    assert code == 143, said
-    assert "stopping after this step; once more to stop at once" in said
-    assert said.count("geco: error: stopped after batch") == 1
-    assert said.count("\n") == 2
-    return said
+        code, err = train_in_child(patch, out, *flags)
+    assert code == 143, err
+    assert "stopping after this step; once more to stop at once" in err
+    assert err.count("geco: error: stopped after batch") == 1
+    assert err.count("\n") == 2
+    return err
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def interrupted(monkeypatch: Patch, out: Path, place: str, number: int, *flags: 
 def test_signal(name: str, place: str, whole: Path, monkeypatch: Patch, tmp_path: Path) -> None:
     """A signal in a step, in validation or while saving: saved at the next boundary, exit 143; resumed bit by bit."""
     use(monkeypatch, MANY)
-    said = interrupted(monkeypatch, tmp_path / "run", place, SIGNALS[name])
+    err = interrupted(monkeypatch, tmp_path / "run", place, SIGNALS[name])
     wanted = {"first step": "batch 1 of epoch 0", "step": "batch 2 of epoch 1", "validation": "batch 0 of epoch 2"}
-    assert wanted.get(place, "batch 0 of epoch") in said
-    code, said = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
-    assert code == 0, said
+    assert wanted.get(place, "batch 0 of epoch") in err
+    code, err = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
+    assert code == 0, err
     assert_same(left_by(tmp_path / "run" / "seed-0"), left_by(whole))
 
 
@@ -86,8 +86,8 @@ def test_signal_with_workers(name: str, place: str, whole: Path, monkeypatch: Pa
     """With processes that make batches, which get the signal too and must not die of it first."""
     use(monkeypatch, MANY)
     interrupted(monkeypatch, tmp_path / "run", place, SIGNALS[name], "--data.workers", "2")
-    code, said = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
-    assert code == 0, said
+    code, err = train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")
+    assert code == 0, err
     found, wanted = left_by(tmp_path / "run" / "seed-0"), left_by(whole)
     assert_same({**found, "about": ()}, {**wanted, "about": ()})  # the best weights may have been written with workers
 
@@ -98,9 +98,9 @@ def test_second_signal(name: str, code: int, whole: Path, monkeypatch: Patch, tm
     use(monkeypatch, MANY)
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 6, lambda: (send(SIGNALS[name])(), send(SIGNALS[name])()))
-        found, said = train_in_child(patch, tmp_path / "run")
-    assert found == code, said
-    assert "stopped after batch" not in said
+        found, err = train_in_child(patch, tmp_path / "run")
+    assert found == code, err
+    assert "stopped after batch" not in err
     assert [path.name for path in (tmp_path / "run" / "seed-0" / "last").iterdir()] == ["000001-000000"]
     assert train_in_child(monkeypatch, tmp_path / "run", "--resume", "auto")[0] == 0
     assert_same(left_by(tmp_path / "run" / "seed-0"), left_by(whole))

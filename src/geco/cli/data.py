@@ -97,7 +97,7 @@ def check_name(name: str) -> None:
 
 
 def _tell(name: str, before: dict[Path, int], seconds: float) -> None:
-    """Say which entries are new."""
+    """Tell which entries are new."""
     made = [path for path, when in _made(name).items() if before.get(path) != when]
     for path in made:
         size = sum(file.stat().st_size for file in path.iterdir())

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
-from geco.console import say
+from geco.console import print_line
 from geco.data.user.schema import OwnOptions
 from geco.errors import UsageError
 
@@ -45,7 +45,9 @@ def import_files(
         f"graphs: {len(dataset):,}; nodes: {dataset.num_nodes:,}; edges, each direction counted: {dataset.num_edges:,}"
     )
     if name is None or dry_run:
-        say("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")
+        print_line("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")
         return
-    say(f"kept as {name} in {store(dataset, name, schema)}")
-    say("next: " + " or ".join(f"`geco {command} {name}`" for command in ("data info", "train") if command in COMMANDS))
+    print_line(f"kept as {name} in {store(dataset, name, schema)}")
+    print_line(
+        "next: " + " or ".join(f"`geco {command} {name}`" for command in ("data info", "train") if command in COMMANDS)
+    )

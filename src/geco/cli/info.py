@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from geco import __version__
 from geco.cli.data import check_name
 from geco.cli.options import File, Flag, Folder, Name, use_cache
-from geco.console import print_table, say
+from geco.console import print_line, print_table
 from geco.data.registry import DATASETS
 from geco.errors import UsageError
 
@@ -53,7 +53,7 @@ def info(
     _show(name, about, sections, degrees)
     if html is not None:
         html.write_text(_page(name, about, sections, degrees), encoding="utf-8")
-        say(f"wrote {html}")
+        print_line(f"wrote {html}")
 
 
 def histogram(items: Sequence[tuple[str, int]], width: int) -> list[str]:

@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         with show_log():
             _run([word for word in words if word != "--debug"])
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, say `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         _leave("interrupted", 128 + signal.SIGINT)
@@ -92,7 +92,7 @@ def _run(words: list[str]) -> None:
 
 
 def _unknown(words: list[str]) -> str:
-    """Return what to say of words that name no command: the nearest one, or where to look."""
+    """Return the message about words that name no command: the nearest one, or where to look."""
     group = words[0] if words[0] in GROUPS else ""
     asked = " ".join(words[: 2 if group else 1])
     near = difflib.get_close_matches(" ".join(words[:2]), COMMANDS, 1, 0.7)
@@ -123,15 +123,15 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
-    """Turn what tyro says of wrong flags, a drawn box and an exit, into a UsageError."""
-    said = io.StringIO()
+    """Turn tyro's message about wrong flags, a drawn box and an exit, into a UsageError."""
+    message = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(message):
             yield
     except SystemExit as end:
         if end.code != UsageError.exit_code:  # --help, or a signal
             raise
-        raise UsageError(_unboxed(said.getvalue())) from None
+        raise UsageError(_unboxed(message.getvalue())) from None
 
 
 def _unboxed(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from geco.console import say
+from geco.console import print_line
 from geco.errors import UsageError
 
 __all__ = ["report"]
@@ -36,4 +36,4 @@ def report(
     footer = f"geco report {' '.join(map(str, runs))} -o {output}"
     text = runs_page(records, footer) if output.suffix == ".html" else json.dumps(records, indent=1) + "\n"
     write_file(output, text.encode())
-    say(f"{len(records)} runs in {output}")
+    print_line(f"{len(records)} runs in {output}")

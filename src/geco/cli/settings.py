@@ -38,7 +38,7 @@ class TrainOptions:
     resume: Literal["never", "auto"] = "never"
     """auto goes on with what the run folder holds, if it holds anything."""
     dry_run: Flag = False
-    """Build everything, take one step, say what it would cost, write nothing."""
+    """Build everything, take one step, show what it would cost, write nothing."""
     offline: Flag = False
     """Never download."""
     data: DataConfig = field(default_factory=DataConfig)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geco.cli.settings import TrainOptions, read
-from geco.console import Meter, print_table, say
+from geco.console import Meter, print_line, print_table
 from geco.errors import UsageError
 from geco.machine import STOPS
 from geco.train.config import Config, to_toml
@@ -55,9 +55,9 @@ def _one(
     about = schema.to_json() if schema else None
     trainer = Trainer(config, dataset, folder, resume=resume, schema=about, tell=meter.show, stop=stopped)
     if trainer.done:
-        say(f"{folder} is finished already")
+        print_line(f"{folder} is finished already")
     elif trainer.state.epoch or trainer.state.batch:
-        say(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
+        print_line(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
     with meter:
         return trainer.fit()
 

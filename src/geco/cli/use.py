@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
-from geco.console import print_table, say
+from geco.console import print_line, print_table
 from geco.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def predict(
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(_rows(loaded, ids(data, schema), loaded.predict(dataset)))
     write_file(output, table.getvalue().encode())
-    say(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
+    print_line(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
 
 
 def _rows(run: Run, ids: list[str], found: Tensor) -> Iterator[list[str]]:

@@ -84,14 +84,14 @@ class Cache:
         return self.folder / f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
     def _read(self, path: Path, tell: bool = False) -> Entry | None:
-        """Return a sound entry, or None, saying why if it is there but damaged."""
+        """Return a sound entry, or None, logging why if it is there but damaged."""
         if not path.exists():
             return None
         try:
             return read_entry(path)
         except ValueError as error:
             if tell:
-                logger.warning(f"{error}; building it anew")
+                logger.warning(f"{error}; building it again")
             return None
 
     def _lock(self, path: Path) -> FileLock:

@@ -156,7 +156,7 @@ class GraphDataset(Dataset[Data]):
         return digest.hexdigest()
 
     def attach(self, name: str, array: Tensor) -> GraphDataset:
-        """Return the data set with one more array, say ``node/lap_pe`` with a row for each node."""
+        """Return the data set with one more array, such as ``node/lap_pe`` with a row for each node."""
         level = name.split("/")[0]
         if level != "graph" and f"ptr/{level}" not in self.arrays:
             raise DataError(f"{name} must start with node/, edge/ or graph/ to be attached to {self.info.name}")

@@ -115,7 +115,7 @@ def blocks_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Ite
         >>> [block.nodes.tolist() for block in blocks_from_smiles(["C", "CC"])]
         [[1, 2]]
     """
-    _rdkit()  # a missing package is said here, and not by every worker
+    _rdkit()  # a missing package is reported here, and not by every worker
     tasks = [(start, list(smiles[start : start + BLOCK])) for start in range(0, len(smiles), BLOCK)]
     count = workers or processors()
     blocks = in_order(_block, tasks, count if min(count, len(tasks)) > 1 else 0)

@@ -102,7 +102,7 @@ def _shares(n: int, fractions: Fractions) -> tuple[int, int, int]:
     """Return whole numbers near ``n * fractions`` that sum to n, rounding up where most is lost (training first)."""
     if len(fractions) != 3 or min(fractions) < 0 or not math.isclose(sum(fractions), 1, abs_tol=1e-6):
         raise UsageError(
-            f"fractions must be three numbers from 0 to 1 that sum to 1, got {tuple(fractions)}; say 0.8 0.1 0.1"
+            f"fractions must be three numbers from 0 to 1 that sum to 1, got {tuple(fractions)}; try 0.8 0.1 0.1"
         )
     exact = [n * fraction for fraction in fractions]
     whole = [math.floor(share + 1e-6) for share in exact]

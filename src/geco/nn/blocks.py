@@ -83,7 +83,7 @@ class LocalPropagation(nn.Module):
         return torch.zeros_like(x).index_add(0, adj.target, x[adj.source] * share.unsqueeze(1))
 
     def extra_repr(self) -> str:
-        """Say how the adjacency is normalised."""
+        """Return how the adjacency is normalised."""
         return f"adjacency={self.adjacency}"
 
 

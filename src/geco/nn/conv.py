@@ -155,7 +155,7 @@ class GlobalContext(nn.Module):
         return no_choice or self.algorithm == "plain"
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"order={self.order}, algorithm={self.algorithm}, memory={self.memory}"
 
 

@@ -33,11 +33,11 @@ class GECO(OrderedStack):
     r"""Node embeddings (or scores) with global context, for one graph of any size or a batch of graphs.
 
     Node order, Section 3.5 of the paper: ``natural`` takes nodes as they come, ``static`` shuffles each graph once,
-    ``dynamic`` anew for every epoch (`set_epoch`) and layer. ``structure`` is ours: an order made from the graph and
+    ``dynamic`` for every epoch (`set_epoch`) and layer. ``structure`` is ours: an order made from the graph and
     its node categories, see `structure_order`, so that outputs do not depend on how nodes are numbered. The others are
     pure functions of (seed, epoch, layer, graph). In evaluation mode ``dynamic`` averages the output over
     ``eval_orders`` orders that training never uses; `orders` returns them singly. Natural order can carry information
-    (a file sorted by class, say): report which one was used.
+    (of a file sorted by class, for example): report which one was used.
 
     Args:
         in_channels: width of the input, or -1 to read it off the first one.

@@ -38,7 +38,7 @@ class OrderedStack(nn.Module):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's orders ``dynamic`` trains with."""
+        """Set the epoch whose orders ``dynamic`` trains with."""
         self.epoch = epoch
 
     def in_order(self, run: Callable[[list[Graph]], Tensor], g: Graph, graph_id: Tensor | None) -> Tensor:

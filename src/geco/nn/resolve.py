@@ -80,7 +80,7 @@ def call(module: nn.Module, x: Tensor, **known: Any) -> Tensor:
 
 
 def reset(module: nn.Module) -> None:
-    """Draw the weights of a module anew: by its own ``reset_parameters``, else by those of its parts."""
+    """Reset the weights of a module: by its own ``reset_parameters``, else by those of its parts."""
     if hasattr(module, "reset_parameters"):
         module.reset_parameters()  # type: ignore[operator]
     else:

@@ -34,7 +34,7 @@ def page(title: str, sections: Sequence[tuple[str, str]], footer: str = "") -> s
     Args:
         title: plain text.
         sections: heading (plain text, may be empty) and content (HTML of the functions below).
-        footer: plain text, say which command made the page.
+        footer: plain text, such as which command made the page.
 
     Example:
         >>> page("Cora", [("Size", table([["what", "count"], ["nodes", "2,708"]]))]).count("<h2>")

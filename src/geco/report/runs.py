@@ -58,7 +58,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole if line.endswith("\n")]
     except ValueError as error:
-        raise UsageError(f"{path} is damaged: {error}; `geco train --resume auto` writes it anew") from error
+        raise UsageError(f"{path} is damaged: {error}; `geco train --resume auto` writes it again") from error
 
 
 def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:

@@ -1,4 +1,4 @@
-"""Who hears an answer from 16 and 64 steps away: ``python -m geco.studies.echo``.
+"""Which models find an answer that is 16 and 64 steps away: ``python -m geco.studies.echo``.
 
 GECO with windows, with slow waves and with mean filters, all in the order derived from the graph, beside a GCN and
 attention without positions: equal depth and width, equal trainings, as the configurations ``echo`` and ``echo-64`` have

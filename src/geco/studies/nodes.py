@@ -3,7 +3,7 @@
 Every model gets the same trials of a data set (`TRIALS`): each is trained with seed 0 (on Pubmed, whose validation
 nodes are few, with three), the one with the best mean *validation* score is kept, and trained with five seeds. Test
 scores of the other trials are not even recorded. What is done is written at once to ``results/nodes`` and not done
-again, so the study can be stopped and started; a record of other trials than those of now is begun anew. ``--cost``
+again, so the study can be stopped and started; a record of other trials than those of now is started again. ``--cost``
 adds seconds and memory of an epoch, side by side (nothing else may run); ``--table`` prints what there is, and
 ``--configs`` writes what was chosen, where it differs from the defaults.
 """
@@ -143,7 +143,7 @@ class Tuned(Record):
     def run(self, dataset: GraphDataset) -> None:
         """Do what is missing: the trials, then the seeds of the best."""
         if self.outdated:
-            print(f"{self.path} is of other trials, or judged otherwise, than now and is begun anew", file=sys.stderr)
+            print(f"{self.path} is of other trials, or judged otherwise, than now: starting again", file=sys.stderr)
         valid: list[float] = self.known.get("trials", [])
         tried: dict[tuple[int, int], dict[str, Any]] = {}
         for trial in range(len(valid), len(TRIALS[self.data])):
@@ -159,10 +159,10 @@ class Tuned(Record):
 
     def _train(self, dataset: GraphDataset, trial: int, seed: int) -> dict[str, Any]:
         found = Trainer(self.config(trial, seed), dataset).fit()
-        said = (
+        message = (
             f"{self.data} {self.model} trial {trial} seed {seed}: valid {found['valid']:.4f} at epoch {found['epoch']}"
         )
-        print(said, file=sys.stderr, flush=True)
+        print(message, file=sys.stderr, flush=True)
         return found
 
 

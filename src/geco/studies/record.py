@@ -16,7 +16,7 @@ class Record:
 
     Args:
         path: the file; what it holds is taken up, if it is of these rules.
-        rules: what its figures depend on; a file of other rules is begun anew.
+        rules: what its figures depend on; a file of other rules is started again.
 
     Example:
         >>> import tempfile

@@ -4,7 +4,7 @@ memory.
 Erdős–Rényi graphs of average degree 10. The two sizes of a doubling take turns in one process, step by step, and each
 keeps its best time: a shared machine's speed changes by half within minutes, which would otherwise fall on one size
 alone. Memory is that of a process of its own. ``--nodes 4194304`` alone gives one size. Processes keep the memory they
-free (`KEEP_PAGES`): otherwise every large tensor of every step is paged in anew, and that is what is measured.
+free (`KEEP_PAGES`): otherwise every large tensor of every step is paged in again, and that is what is measured.
 """
 
 from __future__ import annotations

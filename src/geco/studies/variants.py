@@ -3,7 +3,7 @@
 A study names its variants as dotted settings, such as ``{"model.order": 3}``, put over the shipped configuration of
 each data set. All configurations are made before anything is trained, so that a wrong setting is refused at once. Every
 finished run is written to the data set's record and not done again; a variant whose configuration has changed since is
-begun anew. Seeds are the outer loop: every variant has one run before any has two. Give each data set to one process
+started again. Seeds are the outer loop: every variant has one run before any has two. Give each data set to one process
 only.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from geco.configs import shipped
-from geco.console import say, show_log
+from geco.console import print_line, show_log
 from geco.errors import NumericalError, UsageError
 from geco.machine import environment
 from geco.studies.nodes import SPLITS
@@ -122,8 +122,8 @@ class Runs(Record):
         if any(run["seed"] == seed for run in known["runs"]):
             return
         found = _train(configure(self.data, budget, variant, settings, seed), data_dir)
-        said = found["failed"] if "failed" in found else f"valid {found['valid']:.4f}, test {found['test']:.4f}"
-        say(f"{self.data} {variant} seed {seed}: {said}, {found['seconds']:.0f} s")
+        outcome = found["failed"] if "failed" in found else f"valid {found['valid']:.4f}, test {found['test']:.4f}"
+        print_line(f"{self.data} {variant} seed {seed}: {outcome}, {found['seconds']:.0f} s")
         runs = sorted([*known["runs"], {"seed": seed, **found}], key=lambda run: run["seed"])
         command = (
             f"python -m {self.module} --data {self.data} --parts {variant} --epochs {self.data}={first.train.epochs}"
@@ -137,7 +137,7 @@ class Runs(Record):
         known: dict[str, Any] = self.known.get("variants", {}).get(variant, {"runs": []})
         if not known["runs"] or _as_now(known["config"], str(self.path)) == config:
             return known
-        say(f"{self.path}: {variant} was trained with other settings than now and is begun anew")
+        print_line(f"{self.path}: {variant} was trained with other settings than now and is started again")
         return {"runs": []}
 
 
@@ -152,7 +152,7 @@ def _as_now(recorded: dict[str, Any], where: str) -> Config | None:
 
 
 def _train(config: Config, data_dir: Path | None) -> dict[str, Any]:
-    """Return scores, best epoch and seconds of a run; one that diverges says so."""
+    """Return scores, best epoch and seconds of a run; of one that diverges, why."""
     dataset = prepared(config, data_dir)
     begin = time.perf_counter()
     try:

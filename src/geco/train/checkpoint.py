@@ -71,7 +71,7 @@ def save_best(path: Path, state: State, model: nn.Module, about: dict[str, Any])
 
 
 def newest(folder: Path) -> Entry | None:
-    """Return the newest sound checkpoint, putting damaged ones aside and saying so; None if there is none at all."""
+    """Return the newest sound checkpoint, putting damaged ones aside with a warning; None if there is none at all."""
     for part in folder.glob(".*.part"):  # left by killed processes
         sweep(folder / re.sub(r"\.\w+(\.old)?\.part$", "", part.name[1:]))
     found = _found(folder)
@@ -82,7 +82,7 @@ def newest(folder: Path) -> Entry | None:
             logger.warning(f"{error}; going back to the one before it")
             os.replace(path, path.with_name(f"damaged-{path.name}"))
     if found or any(folder.glob("damaged-*")):
-        raise CheckpointError(f"all checkpoints in {folder} are damaged; start anew with another --out")
+        raise CheckpointError(f"all checkpoints in {folder} are damaged; start again with another --out")
     return None
 
 
@@ -91,7 +91,7 @@ def restore(entry: Entry, models: dict[str, nn.Module], optimizer: optim.Optimiz
     check_format(entry, "the checkpoint")
     if entry.about["format"] == 1 and any(isinstance(part, Filter) for part in models["model"].modules()):
         raise CheckpointError(
-            "the checkpoint is from before filters could be chosen; go on with geco 0.1.0, or start anew"
+            "the checkpoint is from before filters could be chosen; go on with geco 0.1.0, or start again"
         )
     try:
         for which, model in models.items():

@@ -37,7 +37,7 @@ LARGEST = 2**20  # bytes of a configuration file
 
 
 def read_toml(path: Path, base: Config | None = None, *, run: bool = False) -> Config:
-    """Return the configuration in a file, on top of another one; ``run`` says that it is that of a run, maybe an old
+    """Return the configuration in a file, on top of another one; ``run`` is for that of a run, maybe an old
     one.
     """
     try:

@@ -30,7 +30,7 @@ PARTS = ("train", "valid", "test")
 
 
 def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = ()) -> None:
-    """Refuse data that cannot be trained on, with the place of the first mistake; say what is doubtful.
+    """Refuse data that cannot be trained on, with the place of the first mistake; warn of what is doubtful.
 
     Args:
         dataset: with its encodings.
@@ -51,7 +51,7 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
         if level in ("node", "edge") and key not in NO_FEATURES and array.dtype != torch.bool and array.numel():
             _check_values(info, key, array.reshape(len(array), -1), names if key == "node/x" else ())
     _check_targets(info, dataset.arrays.get("node/y" if info.level == "node" else "graph/y"))
-    check(with_splits(dataset, []))  # of splits more is said below
+    check(with_splits(dataset, []))  # splits are checked further below
     _check_parts(dataset, split)
 
 
@@ -107,7 +107,7 @@ def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> 
         raise DataError(
             f"{info.name}: {key} has {what} in {len(rows)} rows, the first in row {int(rows[0])}, "
             f"{_column(names, column)}; "
-            "one such row would spoil the output of all: mend it, scale the column or leave it out"
+            "one such row would spoil the output of all: correct it, scale the column or leave it out"
         )
     large = (most >= LARGE).nonzero().view(-1).tolist()
     if large:
@@ -147,7 +147,7 @@ def _check_targets(info: Info, y: Tensor | None) -> None:
 
 
 def _check_parts(dataset: GraphDataset, number: int) -> None:
-    """Refuse parts that name what is not there or have no label; say what is in two of them."""
+    """Refuse parts that name what is not there or have no label; warn of what is in two of them."""
     if dataset.num_splits == 0:
         raise DataError(f"{dataset.info.name} has no split into training, validation and test; import it with one")
     split, known = dataset.split(number), _labelled(dataset)

@@ -99,7 +99,7 @@ class RunFolder:
         return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
 
     def check(self) -> None:
-        """Refuse to write into a folder that was removed, or made anew by another process, while this one trained."""
+        """Refuse to write into a folder that was removed, or made again by another process, while this one trained."""
         if _identity(self.path / ".lock") != self._mine:
             raise ResourceError(
                 f"{self.path} was removed or replaced while it was trained in; nothing more is written to it"

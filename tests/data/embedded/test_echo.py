@@ -76,7 +76,7 @@ def test_simple_guesses_are_at_chance(distance: int) -> None:
     every = echo(distance, graphs=400).batch(range(400))
     colour, label = every.x[:, 1], every.y
     bag = torch.zeros(400, 8).index_add_(0, every.batch, torch.eye(8)[colour])
-    first = colour[every.x[:, 0] == 0]  # of the marked node, which is known to whoever hears all
+    first = colour[every.x[:, 0] == 0]  # of the marked node, which is known to whoever reaches all
     number = torch.roll(colour, distance)  # as if the file's order were the path's
     for guess in (bag.argmax(1)[every.batch], first[every.batch], colour, number, torch.zeros_like(label)):
         assert abs(right(guess, label) - 1 / 8) < 0.02

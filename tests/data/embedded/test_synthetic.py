@@ -170,7 +170,7 @@ def test_with_distractors_a_bag_of_features_hardly_tells(make: Copies, distance:
 
 
 def logits(conv: str, layers: int, graph: Data) -> tuple[Tensor, Tensor]:
-    """Return what a network with random weights says at each node, and its input, to be differentiated."""
+    """Return what a network with random weights gives at each node, and its input, to be differentiated."""
     width = graph.num_features
 
     def layer() -> torch.nn.Module:

@@ -20,15 +20,15 @@ def test_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("lap_pe", "did you mean lap-pe"),
         ("zzz", "There are lap-pe"),
-        ("rwse:", "say rwse:8"),
+        ("rwse:", "such as rwse:8"),
         ("rwse:-1", "rwse:8"),
         ("rwse:0", "at least 1"),
     ],
 )
-def test_what_is_refused(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse(text)

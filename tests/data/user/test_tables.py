@@ -1,4 +1,4 @@
-"""What is wrong in a user's table is said with file, line and column, the line as an editor counts."""
+"""What is wrong in a user's table is reported with file, line and column, the line as an editor counts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
 @pytest.mark.parametrize(
     ("nodes", "wanted"),
     [
-        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; mend it, or leave"),
+        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; correct it, or leave"),
         (NODES.replace("b,2", "b,"), "@nodes.csv, line 3, column age: the value is missing"),
         (NODES.replace("b,2", "b,inf"), "@nodes.csv, line 3, column age: 'inf' is infinite"),
         (NODES.replace("b,2", "b,1e300"), "@nodes.csv, line 3, column age: '1e+300' is too large"),
@@ -72,7 +72,7 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
         ),
         (
             "id,label\na,1\nb,1\nc,2\nd,O\n",
-            "@nodes.csv, line 5, column label: 'O' is not a number; mend it, or say --task",
+            "@nodes.csv, line 5, column label: 'O' is not a number; correct it, or give --task",
         ),
     ],
 )

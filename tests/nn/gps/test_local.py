@@ -93,7 +93,7 @@ def gated_twin(module: GatedGCN, x: Tensor, edges: Tensor, attr: Tensor | None) 
 def test_gated_equals_its_twin(kind: str, given_edges: bool, training: bool) -> None:
     module = GatedGCN(D).double().train(training)
     edges = random_edges(40)[:, :130]
-    edges = edges[:, (edges[1] != 3) & (edges[0] != 39)]  # a node that hears nobody, one that nobody hears
+    edges = edges[:, (edges[1] != 3) & (edges[0] != 39)]  # a node without sources, one without targets
     if kind.startswith("by"):
         edges = edges[:, torch.argsort(edges[1 if kind == "by target" else 0], stable=True)]
     x = torch.randn(40, D, dtype=torch.float64)

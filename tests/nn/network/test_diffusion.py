@@ -83,13 +83,13 @@ def test_every_body_takes_it(body: str, tmp_path: Path) -> None:
 
 
 def test_distant_features_arrive() -> None:
-    """On a path of nine nodes the last hears the first after eight steps, and not after seven."""
+    """On a path of nine nodes the last is reached by the first after eight steps, and not after seven."""
     path = torch.tensor([[i, i + 1] for i in range(8)]).t()
-    for steps, hears in ((7, False), (8, True)):
+    for steps, reached in ((7, False), (8, True)):
         layer = Diffusion(1, 1, steps).eval()
         x = torch.zeros(9, 1, requires_grad=True)
         (grad,) = torch.autograd.grad(layer(x, torch.cat([path, path.flip(0)], 1))[8].sum(), x)
-        assert bool(grad[0] != 0) == hears
+        assert bool(grad[0] != 0) == reached
 
 
 def test_refuses_no_steps() -> None:

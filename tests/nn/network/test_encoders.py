@@ -127,7 +127,7 @@ def test_features_without_standardising_are_a_linear_map() -> None:
     encoder, x = Features(14, 4), torch.randn(5, 14)
     assert torch.equal(encoder(x), encoder.linear(x))
     assert list(encoder.state_dict()) == ["linear.weight", "linear.bias"]
-    assert Features(1, 4)(torch.randn(5)).shape == (5, 4)  # weights of edges, say
+    assert Features(1, 4)(torch.randn(5)).shape == (5, 4)  # such as weights of edges
     assert encoder(x[:0]).shape == (0, 4)
     with pytest.raises(ValueError, match="does not standardise"):
         encoder.fit([x])

@@ -78,12 +78,12 @@ def test_every_data_set_has_a_metric_that_agrees_on_the_direction() -> None:
 @given(**SIZES, count=st.integers(2, 6))
 def test_class_scores_equal_scikit_learn_and_ogb(rows: int, seed: int, count: int) -> None:
     prediction, target, known = classes(rows, count, seed)
-    said, true = prediction.argmax(1)[known], target[known]
-    ogb = {"y_true": true[:, None], "y_pred": said[:, None]}
+    chosen, true = prediction.argmax(1)[known], target[known]
+    ogb = {"y_true": true[:, None], "y_pred": chosen[:, None]}
     for given_ in (prediction, prediction.argmax(1), prediction.argmax(1, keepdim=True)):  # scores, or classes
-        assert score("accuracy", given_, target) == pytest.approx(sk.accuracy_score(true, said), abs=EXACT)
-        assert score("micro-f1", given_, target) == pytest.approx(sk.f1_score(true, said, average="micro"), abs=EXACT)
-        wanted = sk.f1_score(true, said, average="macro", zero_division=0)
+        assert score("accuracy", given_, target) == pytest.approx(sk.accuracy_score(true, chosen), abs=EXACT)
+        assert score("micro-f1", given_, target) == pytest.approx(sk.f1_score(true, chosen, average="micro"), abs=EXACT)
+        wanted = sk.f1_score(true, chosen, average="macro", zero_division=0)
         assert score("macro-f1", given_, target) == pytest.approx(wanted, abs=EXACT)
     for kind, name in (("node", "ogbn-arxiv"), ("graph", "ogbg-ppa")):
         assert score("accuracy", prediction, target[:, None]) == pytest.approx(

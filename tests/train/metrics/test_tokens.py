@@ -64,7 +64,7 @@ def test_cases_worked_by_hand() -> None:
 
     assert one([0, 1, END], [1, 0, END]) == 1.0  # order is of no account
     assert one([0, 0, 0], [0, END, END]) == 1.0  # nor is repetition
-    assert one([END, 0, 1], [0, 1, END]) == 0.0  # what comes after the end is not said
+    assert one([END, 0, 1], [0, 1, END]) == 0.0  # what comes after the end does not count
     assert one([UNKNOWN, END], [UNKNOWN, END]) == 0.0  # an unknown word is never right
     assert one([END, END], [END, END]) == 0.0  # nor is nothing
     assert one([0, UNKNOWN, UNKNOWN], [0, 1, -1]) == pytest.approx(2 / 4)

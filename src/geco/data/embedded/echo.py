@@ -3,7 +3,7 @@
 The answer at a node is the colour of the node a fixed number of steps towards the marked end. Colours are random, so
 nothing nearer says anything about it: message passing of fewer layers than the distance is right with probability
 1/colours, whatever it has learned. Neither a mean over all nodes nor attention without positions can do better, though
-they hear every node: they do not know which of them is that far away, and each colour is as frequent as the others in
+they reach every node: they do not know which of them is that far away, and each colour is as frequent as the others in
 every path. Nodes are numbered at random, so their order in the file tells nothing; the mark gives the path its
 direction.
 """

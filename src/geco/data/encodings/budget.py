@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 SAMPLES = 9  # graphs measured
 RATE = 5e8  # multiply-adds a second where too few graphs are there to measure
-LONG = 10.0  # seconds from which the estimate is said
+LONG = 10.0  # seconds from which the estimate is shown
 QUICK = 1e8  # multiply-adds that need no estimate
 
 

@@ -22,7 +22,7 @@ EMBEDDED: dict[str, Embedded] = {spec.name: spec for spec in NO_FILES}
 
 
 def find(name: str) -> Spec:
-    """Return the spec of a name, or say which names are near it.
+    """Return the spec of a name, or refuse it and name those near it.
 
     Example:
         >>> find("cora").sizes.nodes

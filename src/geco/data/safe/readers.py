@@ -154,7 +154,7 @@ def _refuse_ragged(path: Path) -> None:
             width = width or len(row)
             if row and len(row) != width:
                 raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields where the first line has {width}; mend the line"
+                    f"{path}, line {reader.line_num}: {len(row)} fields where the first line has {width}; correct it"
                 )
 
 

@@ -54,7 +54,7 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     label = (schema.select(FILE, "label")[0].name if schema else None) or (options.label[0] if options.label else "y")
     labels = read_labels(_label_fields(path, arrays, label, nodes, schema), options.task, nodes, schema)
     splits, notes = read_splits(labels, _parts(path, arrays, nodes), str(path), options, schema)
-    ends, rows, said = spread(ends, nodes, schema.directed if schema else options.directed)
+    ends, rows, edge_notes = spread(ends, nodes, schema.directed if schema else options.directed)
     graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends), "y": labels.y}
     for name in ("edge_attr", "edge_weight"):
         if name in arrays:
@@ -62,7 +62,7 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     info = labels.info(path.stem, "node", options, schema)
     columns = [_describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema(
-        "arrays", info, options.directed, columns, [*said, *notes]
+        "arrays", info, options.directed, columns, [*edge_notes, *notes]
     )
 
 

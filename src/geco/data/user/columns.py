@@ -181,7 +181,7 @@ def _rest(name: str, options: OwnOptions) -> Role:
 
 
 def _numbers(field: Field) -> np.ndarray:
-    return field.numbers(f"mend it, or leave the column out with --ignore {field.name}").astype(np.float32)[:, None]
+    return field.numbers(f"correct it, or leave the column out with --ignore {field.name}").astype(np.float32)[:, None]
 
 
 def _one_hot(field: Field, known: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -100,7 +100,7 @@ def both_ways(ends: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray, int
 
 
 def spread(ends: np.ndarray, nodes: int, directed: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return edges as the flag says, which row each is, and what to say of it; see `both_ways`."""
+    """Return edges as the flag says, which row each is, and notes on it; see `both_ways`."""
     if directed:
         return ends, np.arange(ends.shape[1]), ["edges: directed, as in the file"]
     ends, rows, repeats = both_ways(ends, nodes)

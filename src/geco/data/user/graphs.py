@@ -61,7 +61,7 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     labels = read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
     splits, notes = _splits(sheets, owner, labels, options, schema)
     node, node_columns = _node_arrays(sheets, owner, labels, schema)
-    edge, edge_columns, said = _edge_arrays(
+    edge, edge_columns, edge_notes = _edge_arrays(
         sheets.edges, ends, owner, options.directed if schema is None else schema.directed, schema
     )
     info = labels.info(folder.resolve().name, sheets.level, options, schema)
@@ -72,7 +72,7 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
             [] if sheets.nodes.names("feature") else ["nodes have no feature columns: each gets a single feature, 1"]
         )
         columns = node_columns + edge_columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
-        schema = labels.schema("tables", info, options.directed, columns, [*said, *blank, *notes])
+        schema = labels.schema("tables", info, options.directed, columns, [*edge_notes, *blank, *notes])
     return dataset, schema
 
 
@@ -156,23 +156,23 @@ def _node_arrays(
 def _edge_arrays(
     edges: Sheet, ends: np.ndarray, owner: np.ndarray, directed: bool, schema: Schema | None
 ) -> tuple[dict[str, Tensor], list[Column], list[str]]:
-    """Return the arrays of the edges with nodes counted graph after graph, their columns, and what to say of them."""
+    """Return the arrays of the edges with nodes counted graph after graph, their columns, and notes on them."""
     place = np.argsort(np.argsort(owner, kind="stable"), kind="stable")
     attributes, found = features(edges, "edges", schema)
-    ends, rows, said = spread(place[ends], len(owner), directed)
+    ends, rows, edge_notes = spread(place[ends], len(owner), directed)
     arrays = {"edge_index": torch.from_numpy(ends)}
     if attributes.shape[1]:
         arrays["edge_attr"] = torch.from_numpy(attributes[rows])
     for field in edges.fields("weight"):
         field.complete("the weight")
         arrays["edge_weight"] = torch.from_numpy(field.numbers()[rows].astype(np.float32))
-    return arrays, edges.described("edges", found), said
+    return arrays, edges.described("edges", found), edge_notes
 
 
 def _splits(
     sheets: _Sheets, owner: np.ndarray, labels: Labels, options: OwnOptions, schema: Schema | None
 ) -> tuple[list[Split], list[str]]:
-    """Return the split, over the nodes of one graph or over many graphs, and what to say of it."""
+    """Return the split, over the nodes of one graph or over many graphs, and notes on it."""
     many = int(owner.max()) > 0 or sheets.level == "graph"
     sheet = sheets.graphs if many and sheets.graphs and sheets.graphs.names("split") else sheets.nodes
     known = None

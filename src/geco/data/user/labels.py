@@ -83,7 +83,7 @@ def read_labels(fields: Sequence[Field], task: str | None, rows: int, schema: Sc
 
     Args:
         fields: the columns; none where a schema is known and new files have no labels.
-        task: what they are, if the user says it.
+        task: what they are, if the user gives it.
         rows: how many there are.
         schema: how they were read before.
     """
@@ -119,7 +119,7 @@ def read_splits(
     known: np.ndarray | None = None,
     scaffolds: Callable[[], Sequence[str]] | None = None,
 ) -> tuple[list[Split], list[str]]:
-    """Return the splits a file gives, or one made as the flags say, and what to say of them.
+    """Return the splits a file gives, or one made as the flags say, and notes on them.
 
     What has no label is in no part. New files that a schema reads get no split but their own.
 
@@ -140,13 +140,13 @@ def read_splits(
         return splits, notes
     if splits and not all(len(split.train) for split in splits):
         raise DataError(f"{where}: nothing that has a label is in the training part; write train for some rows")
-    said = f"split: from {where}"
+    note = f"split: from {where}"
     if not splits:
         splits = [_made(options, np.flatnonzero(chosen), classes, scaffolds)]
-        said = f"split: {options.split_kind}, made with seed {options.seed}"
+        note = f"split: {options.split_kind}, made with seed {options.seed}"
     first = splits[0]
     sizes = f"{len(first.train):,} train, {len(first.valid):,} valid, {len(first.test):,} test"
-    return splits, [*notes, f"{said}; {sizes}{f'; the first of {len(splits)}' if len(splits) > 1 else ''}"]
+    return splits, [*notes, f"{note}; {sizes}{f'; the first of {len(splits)}' if len(splits) > 1 else ''}"]
 
 
 def _given(parts: np.ndarray, known: np.ndarray) -> Split:
@@ -186,7 +186,7 @@ def _target(fields: Sequence[Field], task: str | None) -> Target:
     text = next((field for field in fields if field.kind == "text"), None)
     if text is not None:
         raise text.fail(
-            text.not_numbers, f"{{}} is not a number, and one of several labels must be; or say --ignore {text.name}"
+            text.not_numbers, f"{{}} is not a number, and one of several labels must be; or give --ignore {text.name}"
         )
     binary = all(np.isin(field.numbers()[~field.missing], (0, 1)).all() for field in fields)
     return "labels" if binary else "values"
@@ -195,7 +195,7 @@ def _target(fields: Sequence[Field], task: str | None) -> Target:
 def _looks_like_classes(field: Field) -> bool:
     if field.kind == "text":
         return True
-    values = np.unique(field.numbers("mend it, or say --task class")[~field.missing])
+    values = np.unique(field.numbers("correct it, or give --task class")[~field.missing])
     return bool((values % 1 == 0).all()) and len(values) <= MOST_CLASSES
 
 
@@ -223,5 +223,5 @@ def _yes_or_no(field: Field) -> np.ndarray:
     values = field.numbers()
     wrong = ~np.isin(values, (0, 1)) & ~field.missing
     if wrong.any():
-        raise field.fail(wrong, "{} is neither 0 nor 1, as a yes-or-no label must be; or say --task values")
+        raise field.fail(wrong, "{} is neither 0 nor 1, as a yes-or-no label must be; or give --task values")
     return values

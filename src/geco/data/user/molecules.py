@@ -111,11 +111,11 @@ def _scaffold_block(start: int, texts: list[str]) -> list[str]:
 
 @contextlib.contextmanager
 def _rows_named(smiles: Field) -> Iterator[None]:
-    """Say the file, line and column of a molecule that cannot be read, in place of its row."""
+    """Name the file, line and column of a molecule that cannot be read, in place of its row."""
     try:
         yield
     except DataError as error:
         found = re.match(r"row (\d+): (.*)", str(error), re.DOTALL)  # counted from 1
         if found is None:
             raise
-        raise DataError(f"{smiles.where(int(found[1]) - 1)}: {found[2]}; mend or remove the line") from None
+        raise DataError(f"{smiles.where(int(found[1]) - 1)}: {found[2]}; correct or remove the line") from None

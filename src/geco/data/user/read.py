@@ -24,7 +24,7 @@ __all__ = ["ids", "read_own"]
 def read_own(
     path: Path, options: OwnOptions | None = None, schema: Schema | None = None
 ) -> tuple[GraphDataset, Schema]:
-    r"""Read a user's files; what is wrong in them is said with file, line and column.
+    r"""Read a user's files; what is wrong in them is reported with file, line and column.
 
     Args:
         path: a folder with nodes.csv and edges.csv, a table with a SMILES column, or an .npz, .pt or .safetensors file.

@@ -40,7 +40,7 @@ class Field:
         ('text', [False, False, True])
         >>> field.numbers()
         Traceback (most recent call last):
-        geco.errors.DataError: line 3: 'x' is not a number; mend it
+        geco.errors.DataError: line 3: 'x' is not a number; correct it
     """
 
     name: str
@@ -77,8 +77,8 @@ class Field:
         right = int((~np.isnan(self.parsed)).sum())
         return "empty" if known == 0 else "number" if 2 * right > known else "text"
 
-    def numbers(self, advice: str = "mend it") -> np.ndarray:
-        """Return all values as float64, NaN where missing, or say which is not a finite number and what to do."""
+    def numbers(self, advice: str = "correct it") -> np.ndarray:
+        """Return all values as float64, NaN where missing; what is not a finite number is refused."""
         if self.not_numbers.any():
             raise self.fail(self.not_numbers, f"{{}} is not a number; {advice}")
         if np.isinf(self.parsed).any():
@@ -189,9 +189,9 @@ def _check_header(path: Path) -> None:
         raise DataError(
             f"{path}, line 1: {', '.join(header[:3])} are no names of columns; put a line with the names above it"
         )
-    for mark, said in ((";", "semicolons"), ("\t", "tabs")):
+    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and mark in header[0]:
-            raise DataError(f"{path}, line 1: columns are separated by {said}; save the file with commas")
+            raise DataError(f"{path}, line 1: columns are separated by {name}; save the file with commas")
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:

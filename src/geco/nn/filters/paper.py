@@ -72,7 +72,7 @@ class PaperFilter(Filter):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget cached spectra."""
+        """Reset all weights and forget cached spectra."""
         for layer in [*self.layers, self.mix]:
             assert isinstance(layer, nn.Linear)
             layer.reset_parameters()
@@ -141,7 +141,7 @@ class PaperFilter(Filter):
         return filters / filters.abs().sum(1, keepdim=True) if self.gain == "l1" else filters
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"order={self.order}, channels={self.channels}, gain={self.gain}"
 
 

@@ -189,7 +189,7 @@ class ImplicitFilter(Filter):
         return features.to(self.mix.weight.dtype)
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         shape = f"order={self.order}, channels={self.channels}, harmonics={self.harmonics}"
         return f"{shape}, position={self.position}, gain={self.gain}"
 

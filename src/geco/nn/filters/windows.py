@@ -99,7 +99,7 @@ class Windows(nn.Module):
         return h.t() * window
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"order={self.order}, channels={self.channels}, support={self.support}"
 
 

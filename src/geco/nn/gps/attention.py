@@ -32,7 +32,7 @@ class _Heads(nn.Module, ABC):
         self.qkv, self.out = nn.Linear(self.in_channels, 3 * channels, bias), nn.Linear(channels, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         self.qkv.reset_parameters()
         self.out.reset_parameters()
 
@@ -54,7 +54,7 @@ class _Heads(nn.Module, ABC):
         """Mix the values of a block, each ``(G, H, W, D / H)``."""
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"{self.channels}, heads={self.heads}"
 
 

@@ -66,7 +66,7 @@ class GatedGCN(nn.Module):
         self.act = activation_resolver(act)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         for module in (self.own, self.value, self.to_gate, self.of_gate, self.edge, self.node_norm, self.edge_norm):
             module.reset_parameters()
 
@@ -98,7 +98,7 @@ class GatedGCN(nn.Module):
         return h if before is None else before + h
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"{self.channels}, dropout={self.dropout}"
 
 

@@ -164,7 +164,7 @@ class HyenaFilter(nn.Module):
 class Hyena(nn.Module):
     r"""Hyena as published, on each graph's nodes in order: K + 1 streams :math:`G_0, \dots, G_{K-1}, V` from a linear
     map and a short convolution, then for i = K - 1 to 1 :math:`V \leftarrow F_i * (G_i \odot V) + S_i \odot (G_i \odot
-    V)`, and :math:`\mathrm{out} = W (G_0 \odot V)`. Convolutions are causal, so a node hears only those before it.
+    V)`, and :math:`\mathrm{out} = W (G_0 \odot V)`. Convolutions are causal, so a node depends only on those before it.
 
     Args:
         channels: D.
@@ -247,7 +247,7 @@ class Hyena(nn.Module):
         return (first * v).transpose(1, 2)
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"{self.channels}, order={self.order}"
 
 

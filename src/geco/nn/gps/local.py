@@ -49,7 +49,7 @@ class LocalConv(nn.Module):
         self.conv, self.channels, self.edge_dim, self.blind = conv, channels, edge_dim, blind
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         self.conv.reset_parameters()  # type: ignore[operator]
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-r"""Global mixers by name: modules that let the nodes of each graph hear one another, ``(N, D)`` to ``(N, D)``.
+r"""Global mixers by name: modules that pass information between all nodes of each graph, ``(N, D)`` to ``(N, D)``.
 
 All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it;
 nodes need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with

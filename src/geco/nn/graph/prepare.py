@@ -57,7 +57,7 @@ def prepare(
     permutation: Tensor | None = None,
     norm: AdjacencyNorm | None = "sym",
 ) -> Graph:
-    """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, saying what to
+    """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, with what to
     change.
 
     Args:

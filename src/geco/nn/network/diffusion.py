@@ -44,7 +44,7 @@ class Diffusion(nn.Module):
         self.norm, self.steps = nn.BatchNorm1d(channels), steps
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget statistics."""
+        """Reset all weights and forget statistics."""
         self.linear.reset_parameters()
         self.norm.reset_parameters()
 
@@ -57,5 +57,5 @@ class Diffusion(nn.Module):
         return out
 
     def extra_repr(self) -> str:
-        """Say how far it spreads."""
+        """Return how far it spreads."""
         return f"steps={self.steps}"

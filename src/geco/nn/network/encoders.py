@@ -70,7 +70,7 @@ class Categories(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw the tables anew."""
+        """Reset the tables."""
         for table in self.weight.split(self.counts.tolist()):
             nn.init.xavier_uniform_(table) if self.init == "xavier" else nn.init.normal_(table)
 
@@ -104,7 +104,7 @@ class Categories(nn.Module):
         return x
 
     def extra_repr(self) -> str:
-        """Say how many categories there are."""
+        """Return how many categories there are."""
         return f"{self.counts.tolist()}, {self.weight.shape[1]}"
 
 
@@ -142,7 +142,7 @@ class Features(nn.Module):
             self.register_buffer("std", torch.full((columns,), torch.nan))
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew; mean and deviation stay."""
+        """Reset the weights; mean and deviation stay."""
         self.linear.reset_parameters()
 
     @torch.no_grad()
@@ -212,7 +212,7 @@ class Constant(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the vector anew, of deviation 1."""
+        """Reset the vector, to deviation 1."""
         nn.init.normal_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 r"""Heads: from vectors of nodes to what is predicted of nodes, of graphs, or of graphs as a sequence of tokens.
 
-In evaluation mode what is said of a graph does not depend on its batch mates.
+In evaluation mode what is predicted for a graph does not depend on its batch mates.
 
 Shapes: N nodes, B graphs, D channels, T targets, P places of a sequence, V tokens of the vocabulary.
 """
@@ -77,7 +77,7 @@ class NodeHead(nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         self.mlp.reset_parameters()
 
     def forward(self, h: Tensor) -> Tensor:
@@ -113,7 +113,7 @@ class Pool(nn.Module):
         self.gate = nn.Linear(channels, 1) if kind == "attention" else None
 
     def reset_parameters(self) -> None:
-        """Draw the attention's weights anew, if it has any."""
+        """Reset the attention's weights, if it has any."""
         if self.gate is not None:
             self.gate.reset_parameters()
 
@@ -127,7 +127,7 @@ class Pool(nn.Module):
         return scatter(share * h, batch, 0, count, "sum")  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
-        """Say which one it is."""
+        """Return which one it is."""
         return self.kind
 
 
@@ -169,7 +169,7 @@ class GraphHead(NodeHead):
         self.pool = Pool(pool, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         super().reset_parameters()
         self.pool.reset_parameters()
 

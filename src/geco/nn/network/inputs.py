@@ -79,12 +79,12 @@ class NodeEncoder(nn.Module):
         self.encodings = nn.ModuleDict({name: make_position(**options) for name, options in wanted.items()})
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         for module in (self.features, *self.encodings.values()):
             module.reset_parameters()  # type: ignore[operator]
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's random signs training uses."""
+        """Set the epoch whose random signs training uses."""
         for module in self.encodings.values():
             if isinstance(module, LaplacianDeepSet):
                 module.set_epoch(epoch)
@@ -133,7 +133,7 @@ class EdgeEncoder(nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         self.features.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:

@@ -91,7 +91,7 @@ class DotHead(LinkHead):
         self.embed = NodeHead(channels, channels, layers=layers, dropout=dropout, act=act)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         self.embed.reset_parameters()
 
     def forward(self, h: Tensor) -> Tensor:
@@ -145,7 +145,7 @@ class PairHead(LinkHead):
         self.first, self.last = nn.Linear(2 * channels, channels), nn.Linear(channels, 1)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         for module in (self.first, *self.maps, self.last):
             module.reset_parameters()
 

@@ -61,13 +61,13 @@ class LaplacianDeepSet(nn.Module):
         self.rho = _mlp(channels, channels, post_layers) if post_layers else nn.Identity()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all weights."""
         for module in (self.phi, self.rho):
             if isinstance(module, MLP):
                 module.reset_parameters()
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch's signs training uses."""
+        """Set the epoch whose signs training uses."""
         self.epoch = epoch
 
     def forward(self, pe: Tensor, batch: Tensor | None = None, graph_id: Tensor | None = None) -> Tensor:
@@ -90,7 +90,7 @@ class LaplacianDeepSet(nn.Module):
         return each.masked_fill(missing[:, :, None], 0.0).sum(1)
 
     def extra_repr(self) -> str:
-        """Say what the submodules do not show."""
+        """Return what the submodules do not show."""
         return f"columns={self.columns}, values={self.values}"
 
 
@@ -123,7 +123,7 @@ class Projection(nn.Module):
         self.linear = nn.Linear(columns, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget the statistics."""
+        """Reset all weights and forget the statistics."""
         if isinstance(self.norm, BatchNorm):
             self.norm.reset_parameters()
         self.linear.reset_parameters()

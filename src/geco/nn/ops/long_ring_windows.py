@@ -4,7 +4,7 @@ The waves go as in `geco.nn.ops.long_ring`. A window reaches S nodes either way,
 one transform of a fast length :math:`L \ge T + 2S` that stays in the cache, from its rows and S more on both sides
 (overlap-save), and handed back to them in backward (overlap-add). Values are channel-first, the gates' products write
 them so, and stay in blocks: memory of a block is used again by the next step, that of a tensor of N rows is paged in
-anew.
+again.
 
 Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, S support, T rows a block, L transform length.
 """
@@ -151,7 +151,7 @@ class WindowedRing(SmoothRing):
     def _source(
         self, i: int, rows: slice, h: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Sequence[Tensor]]
     ) -> Tensor:
-        """Return what convolution i hears in a block and S rows around it, ``(D, T + 2 S)``."""
+        """Return what convolution i reads in a block and S rows around it, ``(D, T + 2 S)``."""
         if i == 0:
             return torch.addmm(bias[-1].unsqueeze(1), weight[-1], h.t())
         return torch.cat(list(self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support)), 1)

@@ -21,7 +21,7 @@ ROWS = 2048
 def by_rows(fn: Callable[..., Tensor], parameters: Sequence[Tensor], *inputs: Tensor) -> Tensor:
     """Return ``fn(*inputs)`` for a function that treats each row by itself, holding only the inputs for backward.
 
-    Large temporaries are never made, which on a CPU is faster as well: each would be paged in anew at every call.
+    Large temporaries are never made, which on a CPU is faster as well: each would be paged in again at every call.
     Random numbers drawn by ``fn`` are drawn again in backward, the same ones.
 
     Args:

@@ -44,12 +44,12 @@ def token_f1(prediction: Tensor, target: Tensor, unknown: int | None = None, end
     if not bool(rows.any()):
         raise DataError("no name to score: there are no rows or none has a target; check the split")
     prediction, target = prediction[rows], target[rows]
-    said, true = _words(prediction, end), _words(target, end)
-    said &= _first(prediction)
+    predicted, true = _words(prediction, end), _words(target, end)
+    predicted &= _first(prediction)
     true &= _first(target) | (target == unknown)
-    match = (prediction[:, :, None] == target[:, None]) & said[:, :, None] & true[:, None]  # (B, P, Q)
+    match = (prediction[:, :, None] == target[:, None]) & predicted[:, :, None] & true[:, None]  # (B, P, Q)
     hits = (match & (prediction != unknown)[:, :, None]).sum((1, 2)).double()
-    return float((2 * hits / (said.sum(1) + true.sum(1)).clamp(min=1)).mean())
+    return float((2 * hits / (predicted.sum(1) + true.sum(1)).clamp(min=1)).mean())
 
 
 def _words(tokens: Tensor, end: int) -> Tensor:
