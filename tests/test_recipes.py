@@ -25,9 +25,9 @@ TOY_BODY = """
 import torch
 
 class Toy(torch.nn.Module):
-    def __init__(self, in_channels, channels, layers, dropout, heads, *, toy_scale=1.0):
+    def __init__(self, in_channels, hidden_channels, num_layers, dropout, heads, *, toy_scale=1.0):
         super().__init__()
-        self.scale, self.linear = toy_scale, torch.nn.Linear(in_channels, channels)
+        self.scale, self.linear = toy_scale, torch.nn.Linear(in_channels, hidden_channels)
         assert toy_scale == 3.0, toy_scale
 
     def forward(self, x, edge_index, graph_id):

@@ -12,7 +12,8 @@ from geco.errors import UsageError
 
 __all__ = ["BASELINES", "ENCODINGS", "LOCALS", "MIXERS", "encoding"]
 
-BASELINES = {  # --model.name: called with (in_channels, channels, layers, dropout, heads), and settings by keyword
+# --model.name: called with (in_channels, hidden_channels, num_layers, dropout, heads), and settings by keyword
+BASELINES = {
     "mlp": "geco.nn.baselines.models:mlp",
     "gcn": "geco.nn.baselines.models:gcn",
     "gcn-pyg": "geco.nn.baselines.models:gcn_pyg",

@@ -46,7 +46,7 @@ def test_empty_graph_in_a_batch(place: int, body: str, pool: str) -> None:
         3,
         "graph",
         2,
-        hidden=8,
+        hidden_channels=8,
         head={"pool": pool},
         options={"permutation": "natural"} if body == "geco" else None,
     )

@@ -211,8 +211,8 @@ class GECO(OrderedStack):
 
     @staticmethod
     def upgraded(config: dict[str, Any], version: int) -> dict[str, Any]:
-        """Return a stored configuration of an earlier format as one of today."""
-        return upgrade_layer(config, version)
+        """Return a stored configuration of any format as one of today."""
+        return config if version > 2 else upgrade_layer(config, version)
 
     def __repr__(self) -> str:
         """Name the key arguments."""

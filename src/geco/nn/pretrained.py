@@ -14,7 +14,7 @@ from torch import nn
 
 __all__ = ["FORMAT", "load_pretrained", "save_pretrained", "upgrade_conv", "upgrade_layer", "write_whole"]
 
-FORMAT = 3  # 1: one filter; 2: norm was that of the adjacency
+FORMAT = 4  # 1: one filter; 2: norm was that of the adjacency; 3: hidden and layers were arguments of `Network`
 M = TypeVar("M", bound=nn.Module)
 
 
@@ -64,12 +64,12 @@ def _read_config(cls: type[nn.Module], path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} does not describe a {cls.__name__} model")
     if found.get("format") not in range(1, FORMAT + 1):
         raise ValueError(f"{path} has format {found.get('format')}, this version reads formats 1 to {FORMAT}")
-    config: dict[str, Any] = found["config"]
-    return config if found["format"] == FORMAT else cls.upgraded(config, found["format"])  # type: ignore[attr-defined]
+    config: dict[str, Any] = cls.upgraded(found["config"], found["format"])  # type: ignore[attr-defined]
+    return config
 
 
 def upgrade_conv(options: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return options of a `GECOConv` of an earlier format as those of today.
+    """Return options of a `GECOConv` of format 1 or 2 as those of today.
 
     Example:
         >>> upgrade_conv({"order": 2, "norm": "row", "ring": "exact"}, 1)
@@ -84,7 +84,7 @@ def upgrade_conv(options: dict[str, Any], version: int) -> dict[str, Any]:
 
 
 def upgrade_layer(options: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return options of a `GECOLayer`, or of GECO, of an earlier format as those of today.
+    """Return options of a `GECOLayer`, or of GECO, of format 1 or 2 as those of today.
 
     Example:
         >>> upgrade_layer({"norm": "sym", "block_norm": None, "filter": "mean"}, 2)

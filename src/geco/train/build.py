@@ -104,6 +104,8 @@ def build(config: Config, dataset: GraphDataset) -> Network:
         columns(dataset, "node/x"),
         info.level,
         info.num_targets,
+        hidden_channels=m.hidden,
+        num_layers=m.layers,
         categories=info.categories,
         encodings=_encodings(config, dataset),
         edge_columns=columns(dataset, "edge/edge_attr"),

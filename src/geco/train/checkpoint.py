@@ -27,7 +27,7 @@ __all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 3  # 1: before 2026-11-18, when GECO had one filter; 2: when norm was that of the adjacency
+FORMAT = 4  # of the network's arguments too: see `geco.nn.pretrained.FORMAT`
 
 
 @dataclass

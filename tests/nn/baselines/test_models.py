@@ -46,7 +46,7 @@ def test_sparse_features_give_the_numbers_and_gradients_of_dense_ones(body: str)
     torch.manual_seed(0)
     dtype = torch.float32 if body == "sgformer" else torch.float64  # PyG's attention makes float32 on its way
     x = torch.randn(20, 1500, dtype=dtype) * (torch.rand(20, 1500) < 0.02)
-    network, edges = Network(body, 1500, "node", 3, hidden=8).to(dtype), torch.randint(20, (2, 60))
+    network, edges = Network(body, 1500, "node", 3, hidden_channels=8).to(dtype), torch.randint(20, (2, 60))
     network.embed = lambda data: data.x  # type: ignore[method-assign]  # which makes float32
 
     def results(features: Tensor) -> list[Tensor]:
@@ -87,15 +87,16 @@ def test_hyena_takes_nodes_in_the_order_it_is_told() -> None:
 def test_saved_networks_keep_their_hyena(body: str, options: dict[str, Any], tmp_path: Path) -> None:
     """A network says how long its filters are; one that does not is of before, when all had 1,024 places."""
     data = Data(x=torch.randn(30, 5), edge_index=torch.randint(30, (2, 60)))
-    network = Network(body, 5, "node", 3, hidden=8, options=options).eval()
+    network = Network(body, 5, "node", 3, hidden_channels=8, options=options).eval()
     filters = [m for m in network.modules() if isinstance(m, HyenaFilter)]
     assert [(m.length, m.interleaved) for m in filters] == [(None, True)] * 2
     network.save_pretrained(tmp_path)
     assert torch.equal(Network.from_pretrained(tmp_path)(data), network(data))
     path = tmp_path / "config.json"
     table = json.loads(path.read_text())
-    table["config"]["options"], table["format"] = options, 1
-    path.write_text(json.dumps(table))
+    config = {**table["config"], "options": options}
+    config["hidden"], config["layers"] = config.pop("hidden_channels"), config.pop("num_layers")
+    path.write_text(json.dumps({**table, "config": config, "format": 1}))
     old = Network.from_pretrained(tmp_path)
     assert [(m.length, m.interleaved) for m in old.modules() if isinstance(m, HyenaFilter)] == [(1024, False)] * 2
     assert not torch.equal(old(data), network(data))

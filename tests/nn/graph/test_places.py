@@ -85,7 +85,7 @@ def test_attention_and_network_use_the_places() -> None:
     assert isinstance(model, GECO)
     mine, natural = (model.attention(X, EDGES, place=p).top(3, k=5)[1] for p in (place, torch.arange(30)))
     assert not torch.allclose(mine, natural)
-    network = Network("geco", 5, "node", 2, hidden=8, options={"permutation": "structure"}).eval()
+    network = Network("geco", 5, "node", 2, hidden_channels=8, options={"permutation": "structure"}).eval()
     waved(network)
     with_place, without = (network(Data(x=X, edge_index=EDGES, **more)) for more in ({"place": place}, {}))
     assert not torch.allclose(with_place, without, atol=1e-4)

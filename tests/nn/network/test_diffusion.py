@@ -69,7 +69,7 @@ def test_batch_contract() -> None:
 def test_every_body_takes_it(body: str, tmp_path: Path) -> None:
     """Sparse features too; a saved network computes the same."""
     torch.manual_seed(0)
-    network = Network(body, 1500, "node", 3, hidden=8, diffusion=4).eval()
+    network = Network(body, 1500, "node", 3, hidden_channels=8, diffusion=4).eval()
     x, edges = torch.randn(20, 1500) * (torch.rand(20, 1500) < 0.02), torch.randint(20, (2, 60))
 
     def run(chosen: Network, features: Tensor) -> Tensor:

@@ -38,8 +38,8 @@ class LocalStack(nn.Module):
 
     Args:
         in_channels: C.
-        channels: D.
-        layers: L.
+        hidden_channels: D.
+        num_layers: L.
         dropout: probability.
         conv: makes a layer from D to D; None is an MLP.
         norm: whether there is a BN; few labels may be better off without.
@@ -53,18 +53,20 @@ class LocalStack(nn.Module):
     def __init__(
         self,
         in_channels: int,
-        channels: int,
-        layers: int,
+        hidden_channels: int,
+        num_layers: int,
         dropout: float,
         conv: Conv | None,
         norm: bool = True,
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        self.encoder = nn.Linear(in_channels, channels)  # messages of width D, however wide the features are
-        self.skips = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers))
-        self.convs = nn.ModuleList(conv(channels, channels) for _ in range(layers)) if conv else None
-        self.norms = nn.ModuleList(nn.BatchNorm1d(channels) if norm else nn.Identity() for _ in range(layers))
+        self.encoder = nn.Linear(in_channels, hidden_channels)  # messages of width D, however wide the features are
+        self.skips = nn.ModuleList(nn.Linear(hidden_channels, hidden_channels) for _ in range(num_layers))
+        self.convs = nn.ModuleList(conv(hidden_channels, hidden_channels) for _ in range(num_layers)) if conv else None
+        self.norms = nn.ModuleList(
+            nn.BatchNorm1d(hidden_channels) if norm else nn.Identity() for _ in range(num_layers)
+        )
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
@@ -87,20 +89,20 @@ def plain(conv: Callable[[int], Conv | None]) -> Callable[..., LocalStack]:
 
     def make(
         in_channels: int,
-        channels: int,
-        layers: int,
+        hidden_channels: int,
+        num_layers: int,
         dropout: float,
         heads: int,
         *,
         norm: bool = True,
     ) -> LocalStack:
-        return LocalStack(in_channels, channels, layers, dropout, conv(heads), norm)
+        return LocalStack(in_channels, hidden_channels, num_layers, dropout, conv(heads), norm)
 
     return make
 
 
-def _gin(in_channels: int, channels: int) -> nn.Module:
-    mlp = nn.Sequential(nn.Linear(in_channels, channels), nn.ReLU(), nn.Linear(channels, channels))
+def _gin(in_channels: int, out_channels: int) -> nn.Module:
+    mlp = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
     return GINConv(mlp)  # type: ignore[no-any-return]
 
 
@@ -116,13 +118,16 @@ gatedgcn = plain(lambda heads: ResGatedGraphConv)
 class GPSStack(nn.Module):
     """PyG's `GPSConv` layers around a GCN, with its attention or its Performer, whose heads share the width as well."""
 
-    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int, kind: str) -> None:
+    def __init__(
+        self, in_channels: int, hidden_channels: int, num_layers: int, dropout: float, heads: int, kind: str
+    ) -> None:
         super().__init__()
-        self.encoder = nn.Linear(in_channels, channels)
-        more = {"attn_kwargs": {"head_channels": channels // heads}} if kind == "performer" else {}  # 64 if not given
+        self.encoder = nn.Linear(in_channels, hidden_channels)
+        width = hidden_channels // heads  # PyG's Performer takes 64 if it is not given
+        more = {"attn_kwargs": {"head_channels": width}} if kind == "performer" else {}
+        local = partial(SparseGCNConv, hidden_channels, hidden_channels)
         self.layers = nn.ModuleList(
-            GPSConv(channels, SparseGCNConv(channels, channels), heads, dropout, attn_type=kind, **more)
-            for _ in range(layers)
+            GPSConv(hidden_channels, local(), heads, dropout, attn_type=kind, **more) for _ in range(num_layers)
         )
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -140,13 +145,13 @@ gps_performer = partial(GPSStack, kind="performer")
 class SGFormerBody(nn.Module):
     """PyG's `SGFormer` up to its output layer: half linear attention, half GCN."""
 
-    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
+    def __init__(self, in_channels: int, hidden_channels: int, num_layers: int, dropout: float, heads: int) -> None:
         super().__init__()
-        model = SGFormer(in_channels, channels, channels, 1, 1, dropout, layers, dropout)
+        model = SGFormer(in_channels, hidden_channels, hidden_channels, 1, 1, dropout, num_layers, dropout)
         self.attention, self.local = model.trans_conv, model.graph_conv
         self.encoder = self.attention.fcs[0]  # before nodes are padded, which is quicker where features are wide
         self.attention.fcs[0] = nn.Identity()
-        self.local.convs = nn.ModuleList(SparseGCNConv(channels, channels) for _ in range(layers))
+        self.local.convs = nn.ModuleList(SparseGCNConv(hidden_channels, hidden_channels) for _ in range(num_layers))
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return a row per node."""
@@ -158,11 +163,10 @@ class SGFormerBody(nn.Module):
 class PolynormerBody(Polynormer):  # type: ignore[misc]
     """PyG's `Polynormer` up to its output layer; the first third of training is local, as its authors train it."""
 
-    def __init__(self, in_channels: int, channels: int, layers: int, dropout: float, heads: int) -> None:
-        super().__init__(
-            in_channels, channels, channels, layers, 2, 0.0, dropout, dropout
-        )  # PyG's works with one head only
-        widths = [in_channels, *[channels] * layers]
+    def __init__(self, in_channels: int, hidden_channels: int, num_layers: int, dropout: float, heads: int) -> None:
+        # PyG's works with one head only
+        super().__init__(in_channels, hidden_channels, hidden_channels, num_layers, 2, 0.0, dropout, dropout)
+        widths = [in_channels, *[hidden_channels] * num_layers]
         self.local_convs = nn.ModuleList(SparseGCNConv(a, b) for a, b in itertools.pairwise(widths))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:

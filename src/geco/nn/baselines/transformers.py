@@ -24,8 +24,8 @@ class TransformerStack(OrderedStack):
 
     Args:
         in_channels: C.
-        channels: D.
-        layers: L.
+        hidden_channels: D.
+        num_layers: L.
         dropout: probability.
         heads: of attention.
         mixer: what mixes the nodes of a graph, a name of `make_mixer`.
@@ -36,8 +36,8 @@ class TransformerStack(OrderedStack):
     def __init__(
         self,
         in_channels: int,
-        channels: int,
-        layers: int,
+        hidden_channels: int,
+        num_layers: int,
         dropout: float,
         heads: int,
         mixer: str = "attention",
@@ -45,18 +45,21 @@ class TransformerStack(OrderedStack):
         **mixer_kwargs: Any,
     ) -> None:
         permutation, seed, eval_orders = orders
-        super().__init__(permutation, layers, seed, eval_orders)
+        super().__init__(permutation, num_layers, seed, eval_orders)
         self.dropout = dropout
-        self.encoder = nn.Linear(in_channels, channels)
-        mixers = [make_mixer(mixer, channels, heads=heads, **mixer_kwargs) for _ in range(layers)]
+        self.encoder = nn.Linear(in_channels, hidden_channels)
+        mixers = [make_mixer(mixer, hidden_channels, heads=heads, **mixer_kwargs) for _ in range(num_layers)]
         self.mixers = nn.ModuleList(m for m in mixers if m is not None)
         self.ffns = nn.ModuleList(
             nn.Sequential(
-                nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, channels)
+                nn.LayerNorm(hidden_channels),
+                nn.Linear(hidden_channels, 2 * hidden_channels),
+                nn.ReLU(),
+                nn.Linear(2 * hidden_channels, hidden_channels),
             )
-            for _ in range(layers)
+            for _ in range(num_layers)
         )
-        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden_channels) for _ in range(num_layers))
 
     def forward(
         self,
@@ -83,8 +86,8 @@ class HyenaStack(TransformerStack):
 
     Args:
         in_channels: C.
-        channels: D.
-        layers: L.
+        hidden_channels: D.
+        num_layers: L.
         dropout: probability.
         heads: not used.
         permutation: node order, as in `HybridStack`.
@@ -97,8 +100,8 @@ class HyenaStack(TransformerStack):
     def __init__(
         self,
         in_channels: int,
-        channels: int,
-        layers: int,
+        hidden_channels: int,
+        num_layers: int,
         dropout: float,
         heads: int,
         *,
@@ -110,4 +113,4 @@ class HyenaStack(TransformerStack):
     ) -> None:
         options = {"filter_kwargs": filter_kwargs, **mixer_kwargs}
         orders = (permutation, seed, eval_orders)
-        super().__init__(in_channels, channels, layers, dropout, heads, "hyena", orders, **options)
+        super().__init__(in_channels, hidden_channels, num_layers, dropout, heads, "hyena", orders, **options)

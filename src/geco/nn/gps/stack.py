@@ -29,8 +29,8 @@ class HybridStack(OrderedStack):
 
     Args:
         in_channels: C.
-        channels: D.
-        layers: L.
+        hidden_channels: D.
+        num_layers: L.
         dropout: of every layer.
         permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
         eval_orders: orders averaged in evaluation under ``dynamic``.
@@ -51,8 +51,8 @@ class HybridStack(OrderedStack):
     def __init__(
         self,
         in_channels: int,
-        channels: int,
-        layers: int,
+        hidden_channels: int,
+        num_layers: int,
         dropout: float = 0.0,
         *,
         permutation: Permutation = "natural",
@@ -60,10 +60,10 @@ class HybridStack(OrderedStack):
         seed: int = 0,
         **layer: Any,
     ) -> None:
-        super().__init__(permutation, layers, seed, eval_orders)
+        super().__init__(permutation, num_layers, seed, eval_orders)
         self.dropout = dropout
-        self.encoder = nn.Linear(in_channels, channels)
-        self.layers = nn.ModuleList(GPSLayer(channels, dropout=dropout, **layer) for _ in range(layers))
+        self.encoder = nn.Linear(in_channels, hidden_channels)
+        self.layers = nn.ModuleList(GPSLayer(hidden_channels, dropout=dropout, **layer) for _ in range(num_layers))
         mixer = self.layers[0].mixer
         self._norm = (
             mixer.local.normalisation if isinstance(mixer, GECOConv) else None

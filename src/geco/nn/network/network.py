@@ -21,10 +21,12 @@ from geco.nn.network.diffusion import Diffusion
 from geco.nn.network.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.network.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.network.link_heads import DotHead, LinkHead, PairHead
-from geco.nn.pretrained import FORMAT, load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
+from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
 from geco.nn.resolve import accepted, call, check_name
 
 __all__ = ["Network"]
+
+RENAMED = {"hidden": "hidden_channels", "layers": "num_layers"}  # arguments of `Network` until format 3
 
 
 class Network(nn.Module):
@@ -43,8 +45,8 @@ class Network(nn.Module):
         edge_columns: columns of ``edge_attr``; 0 where there is none.
         edge_categories: number of categories of each, where it holds categories.
         vocabulary: V for tokens, else 0.
-        hidden: D.
-        layers: depth.
+        hidden_channels: D.
+        num_layers: depth.
         dropout: of the body.
         input_dropout: of the features.
         diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for
@@ -61,7 +63,7 @@ class Network(nn.Module):
     Example:
         >>> import torch
         >>> data = Data(x=torch.randn(3, 5), edge_index=torch.tensor([[0, 1], [1, 2]]))
-        >>> Network("gcn", 5, "node", 2, hidden=8)(data).shape
+        >>> Network("gcn", 5, "node", 2, hidden_channels=8)(data).shape
         torch.Size([3, 2])
     """
 
@@ -77,8 +79,8 @@ class Network(nn.Module):
         edge_columns: int = 0,
         edge_categories: tuple[int, ...] | list[int] = (),
         vocabulary: int = 0,
-        hidden: int = 64,
-        layers: int = 2,
+        hidden_channels: int = 64,
+        num_layers: int = 2,
         dropout: float = 0.0,
         input_dropout: float = 0.0,
         diffusion: int = 0,
@@ -93,29 +95,29 @@ class Network(nn.Module):
         self.config: dict[str, Any] = {
             "body": body, "in_channels": in_channels, "level": level, "num_targets": num_targets,
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
-            "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden": hidden, "layers": layers,
-            "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion, "heads": heads,
-            "options": options, "inputs": inputs or {}, "head": head or {},
+            "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden_channels": hidden_channels,
+            "num_layers": num_layers, "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion,
+            "heads": heads, "options": options, "inputs": inputs or {}, "head": head or {},
         }  # fmt: skip
         inputs = inputs or {}
         self.level, self.input_dropout = level, input_dropout
         plain = in_channels > 0 and not (categories or encodings or inputs.get("standardise"))
-        self.nodes = None if plain else NodeEncoder(hidden, in_channels, categories, encodings, **inputs)
+        self.nodes = None if plain else NodeEncoder(hidden_channels, in_channels, categories, encodings, **inputs)
         self.edges: EdgeEncoder | None = None
         if body == "hybrid" and options.get("local", "gatedgcn") in EDGE_LAYERS:
             standardise = bool(inputs.get("standardise")) and edge_columns > 0 and not edge_categories
             kind = inputs.get("init", "xavier")
-            self.edges = EdgeEncoder(hidden, edge_columns, edge_categories, standardise=standardise, init=kind)
-        width = in_channels if plain else hidden
-        self.diffusion = Diffusion(width, hidden, diffusion) if diffusion else None
-        width = hidden if diffusion else width
+            self.edges = EdgeEncoder(hidden_channels, edge_columns, edge_categories, standardise=standardise, init=kind)
+        width = in_channels if plain else hidden_channels
+        self.diffusion = Diffusion(width, hidden_channels, diffusion) if diffusion else None
+        width = hidden_channels if diffusion else width
         if body == "geco":
-            self.body: nn.Module = GECO(width, hidden, layers, None, dropout, **options)
+            self.body: nn.Module = GECO(width, hidden_channels, num_layers, None, dropout, **options)
         elif body == "hybrid":
-            self.body = HybridStack(width, hidden, layers, dropout, heads=heads, **options)
+            self.body = HybridStack(width, hidden_channels, num_layers, dropout, heads=heads, **options)
         else:
-            self.body = resolve_name(BASELINES[body])(width, hidden, layers, dropout, heads, **options)
-        self.head = make_head(level, hidden, num_targets, vocabulary, **(head or {}))
+            self.body = resolve_name(BASELINES[body])(width, hidden_channels, num_layers, dropout, heads, **options)
+        self.head = make_head(level, hidden_channels, num_targets, vocabulary, **(head or {}))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
         """Tell encoder and body which epoch of how many they train in, if they depend on it."""
@@ -147,8 +149,9 @@ class Network(nn.Module):
 
     @staticmethod
     def upgraded(config: dict[str, Any], version: int) -> dict[str, Any]:
-        """Return a stored configuration of a format up to today's as one of today."""
-        if version == FORMAT:
+        """Return a stored configuration of any format as one of today."""
+        config = {RENAMED.get(key, key): value for key, value in config.items()}
+        if version > 2:
             return config
         body, options = str(config.get("body")), config.get("options") or {}
         if body == "geco":
