@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 from geco.nn.functional import csr, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
+from geco.nn.graph.remembered import Remembered
 from geco.nn.ops.global_context import refuse_second_derivatives
 
 __all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_steps"]
@@ -159,23 +159,22 @@ class _Looped:
     target_t: Tensor
 
 
-_known = (
-    WeakTensorKeyDictionary()
-)  # sources of the edges -> their pairs, as long as the adjacency that holds them lives
+_known = Remembered[_Looped]()
 
 
 def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
     """Return the pairs that GAT sums over; the same tensor gives the same object back."""
+    return _known.get(edge_index, None, num_nodes, lambda: _with_loops(edge_index, num_nodes))
+
+
+def _with_loops(edge_index: Tensor, num_nodes: int) -> _Looped:
     adj = adjacency(edge_index, num_nodes, norm="none")
-    if adj.source not in _known:
-        loops, other = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1), adj.source != adj.target
-        pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
-        target, source = pairs // num_nodes, pairs % num_nodes
-        crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))
-        order = torch.argsort(source, stable=True)
-        _known[adj.source] = _Looped(source, target, count, crow, order, crow_t, target[order])
-    found: _Looped = _known[adj.source]
-    return found
+    loops, other = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1), adj.source != adj.target
+    pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
+    target, source = pairs // num_nodes, pairs % num_nodes
+    crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))
+    order = torch.argsort(source, stable=True)
+    return _Looped(source, target, count, crow, order, crow_t, target[order])
 
 
 class _WeightedSum(torch.autograd.Function):

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.nn.resolver import activation_resolver
 
 from geco.nn.functional import dropout, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
 from geco.nn.graph.edge_checks import check_edges
+from geco.nn.graph.remembered import Remembered
 from geco.nn.ops.global_context import refuse_second_derivatives
 
 __all__ = ["GatedGCN"]
@@ -119,17 +119,17 @@ class _Ends:
     out_of: tuple[Tensor, Tensor]
 
 
-_known = WeakTensorKeyDictionary()  # sources of the edges -> their ends, as long as the adjacency that holds them lives
+_known = Remembered[_Ends]()
 
 
 def _ends(edge_index: Tensor, num_nodes: int) -> _Ends:
     """Sort the edges by either end; the same tensor gives the same object back."""
+    return _known.get(edge_index, None, num_nodes, lambda: _sorted_ends(edge_index, num_nodes))
+
+
+def _sorted_ends(edge_index: Tensor, num_nodes: int) -> _Ends:
     adj = adjacency(edge_index, num_nodes, None, "none")
-    if adj.source not in _known:
-        bundles = [_bundles(end, num_nodes) for end in (adj.target, adj.source)]
-        _known[adj.source] = _Ends(adj.source, adj.target, *bundles)
-    found: _Ends = _known[adj.source]
-    return found
+    return _Ends(adj.source, adj.target, *(_bundles(end, num_nodes) for end in (adj.target, adj.source)))
 
 
 def _bundles(end: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
