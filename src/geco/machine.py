@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import signal
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["STOPS", "environment", "reset_peak", "resident"]
+__all__ = ["STOPS", "available_memory", "environment", "reset_peak", "resident"]
 
 # What asks a program to stop: Ctrl-C, a plain kill, and what batch systems send before the end (not on Windows).
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
@@ -27,6 +28,33 @@ def resident(field: str = "VmHWM") -> int:
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"/proc/self/status has no {field}; memory is measured on Linux only")
+
+
+def available_memory(*, swap: bool = True) -> int | None:
+    """Return how many bytes this process can still take: of the machine, with what can be swapped out or without, of
+    its control group and of its own limit; None if unknown.
+
+    Example:
+        >>> (available_memory() or 1) > 0
+        True
+    """
+    found = []
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        names = ("MemAvailable", "SwapFree") if swap else ("MemAvailable",)
+        found.append(sum(int(lines[name].split()[0]) * 1024 for name in names))
+    with contextlib.suppress(OSError, ValueError):  # the control group has no number where there is no limit
+        group = Path("/sys/fs/cgroup")
+        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    with contextlib.suppress(ImportError, OSError):  # Windows, and systems that do not tell what a process has
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            found.append(limit - resident("VmSize"))
+    if not found and not swap and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", ()):  # macOS: at least its size
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return max(0, min(found)) if found else None
 
 
 def environment() -> dict[str, Any]:

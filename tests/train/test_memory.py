@@ -20,8 +20,8 @@ from geco.machine import resident
 from geco.names import BASELINES
 from geco.train.config import Config, DataConfig, ModelConfig, TrainConfig
 from geco.train.engine import Trainer
-from geco.train.memory import available, least
-from tests.train.runs import ONE, child, refused, use
+from geco.train.memory import least
+from tests.train.runs import ONE, refused, use
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -67,7 +67,7 @@ def test_dry_run_says_what_there_is(monkeypatch: Patch, capsys: Capture) -> None
     use(monkeypatch, ONE)
     main(["train", "digits", "--model.hidden", "8", "--dry-run"])
     assert "GiB were available at the start" in capsys.readouterr().out
-    monkeypatch.setattr("geco.train.memory.available", lambda: 10**3)
+    monkeypatch.setattr("geco.train.memory.available_memory", lambda: 10**3)
     code, line = refused(capsys, "train", "digits", "--model.hidden", "8", "--dry-run")
     assert code == 6
     assert "lower --model.hidden, --model.layers or --data.batch-size" in line
@@ -100,17 +100,3 @@ def saved_bytes(trainer: Trainer) -> int:
         data, mask = next(iter(trainer.batches.train(0)))
         trainer._loss(data, mask)
     return sum(size for size, _ in kept.values())
-
-
-def test_available(monkeypatch: Patch, tmp_path: Path) -> None:
-    """What is available is what the process's own limit leaves, where that is less than the machine has."""
-    before = available()
-    assert before is not None
-
-    def check() -> None:
-        limit(2**28)
-        assert 0 < (available() or 0) <= 2**28
-
-    assert before > 2**28
-    code, err = child(monkeypatch, tmp_path / "run", check)
-    assert code == 0, err

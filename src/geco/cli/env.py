@@ -18,11 +18,10 @@ Count = Annotated[int, arg(metavar="R", help_behavior_hint="")]
 def env() -> None:
     """Print the versions and the machine that results depend on, for a report of a problem."""
     from geco.data.paths import cache_folder
-    from geco.machine import environment
+    from geco.machine import available_memory, environment
     from geco.nn import GlobalContext
-    from geco.train.memory import available
 
-    free, context = available(), GlobalContext(1, 1)
+    free, context = available_memory(), GlobalContext(1, 1)
     found = {
         "geco": __version__, **environment(),
         "memory": "unknown" if free is None else f"{free / 2**30:.1f} GiB available",

@@ -9,18 +9,17 @@ from torch import nn
 from torch_geometric.data import Data
 
 from geco.data.dataset import GraphDataset
-from geco.machine import resident
+from geco.machine import available_memory, resident
 from geco.nn import GlobalContext
 from geco.train.config import Config
 from geco.train.engine import Trainer
-from geco.train.memory import available
 
 __all__ = ["estimate"]
 
 
 def estimate(config: Config, dataset: GraphDataset) -> list[str]:
     """Take one step and one evaluation, keep nothing, and return what to expect, a line each."""
-    free = available()
+    free = available_memory()
     trainer = Trainer(config, dataset)
     data, mask = next(iter(trainer.batches.train(0)))
     trainer.step([(0, data, mask)])  # warms up

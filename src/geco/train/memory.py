@@ -5,40 +5,13 @@ The need is a lower bound, so a run that is refused would certainly have failed;
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
-
 import torch
 
 from geco.errors import ResourceError
-from geco.machine import resident
+from geco.machine import available_memory
 from geco.train.config import Config
 
-__all__ = ["available", "check_memory", "least"]
-
-
-def available() -> int | None:
-    """Return how many bytes this process can still take: of the machine, its control group and its own limit; None if
-    unknown.
-
-    Example:
-        >>> (available() or 1) > 0
-        True
-    """
-    found = []
-    with contextlib.suppress(OSError, KeyError, ValueError):
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        found.append(sum(int(lines[name].split()[0]) * 1024 for name in ("MemAvailable", "SwapFree")))
-    with contextlib.suppress(OSError, ValueError):  # the control group has no number where there is no limit
-        group = Path("/sys/fs/cgroup")
-        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    with contextlib.suppress(ImportError, OSError):  # Windows, and systems that do not tell what a process has
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY:
-            found.append(limit - resident("VmSize"))
-    return max(0, min(found)) if found else None
+__all__ = ["check_memory", "least"]
 
 
 def least(config: Config, columns: int, nodes: float) -> int:
@@ -63,12 +36,13 @@ def least(config: Config, columns: int, nodes: float) -> int:
 def check_memory(config: Config, columns: int, nodes: float, device: torch.device) -> None:
     """Refuse what cannot fit."""
     need = least(config, columns, nodes)
-    free = (
-        torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available() if device.type == "cpu" else None
-    )
+    free = None
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+    elif device.type == "cpu":
+        free = available_memory()
     if free is not None and need > free:
         raise ResourceError(
             f"training takes over {need / 2**30:.3g} GiB of memory beside its data, {free / 2**30:.3g} GiB are there; "
-            "lower "
-            "--model.hidden, --model.layers or --data.batch-size"
+            "lower --model.hidden, --model.layers or --data.batch-size"
         )

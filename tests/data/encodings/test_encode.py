@@ -78,7 +78,7 @@ def test_long_work_is_announced(
 
 
 def test_too_little_memory_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "available_memory", lambda: 1e4)
+    monkeypatch.setattr(budget, "available_memory", lambda swap: 10**4)
     with pytest.raises(ResourceError, match="GiB"):
         encode(dataset(), [RandomWalk(3)], Cache(tmp_path))
 

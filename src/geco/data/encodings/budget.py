@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from geco.data.encodings.base import Array, Encoding
 from geco.errors import ResourceError
+from geco.machine import available_memory
 
-__all__ = ["Graph", "announce", "available_memory", "check_memory", "seconds_needed"]
+__all__ = ["Graph", "announce", "check_memory", "seconds_needed"]
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +58,8 @@ def check_memory(encoding: Encoding, nodes: Array, edges: Array, workers: int) -
     """Return the bytes needed at the peak, or refuse if there are not as many."""
     each = max((encoding.memory(int(n), int(m)) for n, m in zip(nodes, edges, strict=True)), default=0.0)
     result = 8.0 * encoding.width * float(nodes.sum())  # once computed, once written
-    needed, there = each * max(1, workers) + result, available_memory()
-    if needed > there:
+    needed, there = each * max(1, workers) + result, available_memory(swap=False)
+    if there is not None and needed > there:
         raise ResourceError(
             f"{encoding.name} needs about {needed / 2**30:.1f} GiB of memory, {there / 2**30:.1f} GiB are available; "
             "ask for fewer columns or workers"
@@ -70,31 +68,9 @@ def check_memory(encoding: Encoding, nodes: Array, edges: Array, workers: int) -
 
 
 def announce(what: str, seconds: float, memory: float) -> None:
-    """Say time and memory of work that takes long."""
+    """Log time and memory of work that takes long."""
     if seconds > LONG:
         span = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
         logger.info(
             f"{what}: about {span} and {memory / 2**30:.1f} GiB of memory; it is kept in the cache for the next time"
         )
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that can be had without swapping, as far as the system tells."""
-    if sys.platform == "linux":
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = [1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-        return min([*free, _container()], default=float("inf"))
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return float("inf")
-
-
-def _container() -> float:
-    """Return what a container's limit leaves."""
-    try:
-        limit, used = (
-            Path(f"/sys/fs/cgroup/memory.{name}").read_text(encoding="ascii").strip() for name in ("max", "current")
-        )
-    except OSError:
-        return float("inf")
-    return float("inf") if limit == "max" else float(limit) - float(used)
