@@ -13,9 +13,14 @@ from torch import Tensor
 
 from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
-from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr, reciprocal_ranks
+from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr
 
 sys.modules.setdefault("outdated", None)  # ogb asks the network for its newest version otherwise
+
+
+def reciprocal_ranks(scores: Tensor, links: Tensor) -> Tensor:
+    """Return those of one graph."""
+    return batched_reciprocal_ranks(scores[None], links, torch.tensor([0, len(scores)]))
 
 
 def by_definition(scores: Tensor, links: list[tuple[int, int]]) -> list[list[float]]:

@@ -23,29 +23,10 @@ from torch import Tensor
 
 from geco.errors import DataError, UsageError
 
-__all__ = ["KINDS", "Kind", "batched_reciprocal_ranks", "mrr", "reciprocal_ranks"]
+__all__ = ["KINDS", "Kind", "batched_reciprocal_ranks", "mrr"]
 
 Kind = Literal["raw", "filtered", "extended"]
 KINDS: tuple[Kind, ...] = ("raw", "filtered", "extended")  # columns of the reciprocal ranks
-
-
-def reciprocal_ranks(scores: Tensor, positives: Tensor) -> Tensor:
-    """Return 1 / rank of each link of one graph: raw, filtered and extended.
-
-    Args:
-        scores: of every pair (head, tail), ``(n, n)``.
-        positives: the links, ``(2, p)`` int64, heads over tails.
-
-    Returns:
-        ``(p, 3)`` float64.
-
-    Example:
-        >>> scores = torch.tensor([[9.0, 1.0, 3.0, 2.0], [0.0] * 4, [0.0] * 4, [0.0] * 4])
-        >>> reciprocal_ranks(scores, torch.tensor([[0, 0], [1, 3]]))  # 0-1 comes after 0-0, 0-2 and the link 0-3
-        tensor([[0.2500, 0.3333, 0.5000],
-                [0.3333, 0.3333, 0.5000]], dtype=torch.float64)
-    """
-    return batched_reciprocal_ranks(scores[None], positives, torch.tensor([0, len(scores)], device=scores.device))
 
 
 def batched_reciprocal_ranks(scores: Tensor, positives: Tensor, ptr: Tensor) -> Tensor:
