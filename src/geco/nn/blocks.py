@@ -118,7 +118,7 @@ class FeedForward(nn.Module):
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         self.lin1.reset_parameters()
         self.lin2.reset_parameters()
 

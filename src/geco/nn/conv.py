@@ -20,7 +20,7 @@ from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
 from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
 from geco.nn.functional import dropout, full_precision
-from geco.nn.graph.prepare import Graph, check_features, prepare
+from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.graph.rings import Rings, rings_of
 from geco.nn.ops.global_context import global_context
 from geco.nn.ops.plain_rings import PlainRings
@@ -89,7 +89,7 @@ class GlobalContext(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights, with gates and value near one, but for the paper's filter."""
+        """Reset all weights, with gates and value near one, but for the paper's filter."""
         self.projection.reset_parameters()
         if self.filter is not None and not isinstance(self.filter, PaperFilter):
             with torch.no_grad():
@@ -222,7 +222,7 @@ class GECOConv(nn.Module):
         self.context = GlobalContext(2 * channels, channels, self.order, **self._context_options)
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget statistics and cached spectra."""
+        """Reset all weights with statistics and cached spectra."""
         for module in self.children():
             module.reset_parameters()  # type: ignore[operator]
 
@@ -248,11 +248,7 @@ class GECOConv(nn.Module):
             if graph is None
             else graph.fitting(x, self.channels)
         )
-        if self.training and x.shape[0] == 1:
-            raise ValueError(
-                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
-                "with others"
-            )
+        check_not_single(x, self.training)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
         return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
 
@@ -265,8 +261,6 @@ class GECOConv(nn.Module):
         permutation: Tensor | None = None,
     ) -> Graph:
         """Check the input and prepare its graphs, for this layer and all that share its adjacency."""
-        if edge_index is None:
-            raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
         g = prepare(x, edge_index, batch, edge_weight, permutation, self.local.normalisation)
         if x.shape[1] != self.channels:
             raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {self.channels}")
@@ -290,9 +284,7 @@ class GECOConv(nn.Module):
         *,
         graph: Graph | None = None,
     ) -> SurrogateAttention:
-        """Return the layer's surrogate attention on one graph, in factors; in evaluation mode, as everything that
-        explains.
-        """
+        """Return the layer's surrogate attention on one graph, in factors and in evaluation mode."""
         if self.context.filter is None:
             raise ValueError("filter='none' has no global block and so no surrogate attention; use another filter")
         g = self.prepare(x, edge_index, None, edge_weight, permutation) if graph is None else graph
@@ -350,7 +342,7 @@ class GECOLayer(nn.Module):
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         for module in (self.conv, self.ffn, self.norm1, self.norm2):
             if not isinstance(module, nn.Identity):
                 module.reset_parameters()  # type: ignore[operator]

@@ -27,6 +27,7 @@ __all__ = [
     "dropout",
     "fast_length",
     "full_precision",
+    "node_places",
     "propagate",
     "ring_length",
     "row_starts",
@@ -216,6 +217,16 @@ def row_starts(row: Tensor, num_rows: int) -> Tensor:
     tensor([0, 1, 1, 3, 3])
     """
     return torch.nn.functional.pad(torch.bincount(row, minlength=num_rows).cumsum(0), (1, 0))
+
+
+def node_places(nodes: Tensor, filled: Tensor) -> Tensor:
+    """Return where each node stands, from the node at each place, ``(P,)``, and which places are filled, ``(P,)``.
+
+    >>> node_places(torch.tensor([1, 7, 0, 2]), torch.tensor([True, False, True, True]))
+    tensor([2, 0, 3])
+    """
+    places = filled.nonzero().squeeze(1)
+    return torch.empty_like(places).index_copy_(0, nodes[places], places)
 
 
 def csr(crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -55,9 +55,7 @@ class GECO(
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, **options: Any) -> GECO:  # type: ignore[override]
-        """Read a folder, or fetch ``owner/name`` from the hub; options are those of
-        `huggingface_hub.snapshot_download`.
-        """
+        """Read a folder, or fetch ``owner/name`` with the options of `huggingface_hub.snapshot_download`."""
         if not Path(folder).is_dir():
             folder = snapshot_download(str(folder), allow_patterns=FILES, **options)
         return load_pretrained(cls, Path(folder)).eval()

@@ -108,7 +108,7 @@ class GECO(OrderedStack):
         self.head = None if out_channels is None else nn.Linear(width, out_channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         for module in (self.encoder, *self.layers, self.jump, self.head):
             if module is not None:
                 module.reset_parameters()

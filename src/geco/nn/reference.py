@@ -63,9 +63,7 @@ def normalised_adjacency(
 
 
 def diffused(x: Tensor, edge_index: Tensor, steps: int) -> Tensor:
-    r"""Return :math:`\frac{1}{S + 1} \sum_s \tilde A^s X` of `geco.nn.network.diffusion` by powers of the matrix,
-    O(N^3).
-    """
+    r"""Return :math:`\frac{1}{S + 1} \sum_s \tilde A^s X` of `geco.nn.network.diffusion` by powers, O(N^3)."""
     loops = torch.arange(len(x)).expand(2, -1)  # exactly one at every node
     edges = torch.cat([edge_index[:, edge_index[0] != edge_index[1]], loops], 1)
     matrix = normalised_adjacency(edges, len(x), dtype=x.dtype)

@@ -123,9 +123,8 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
         e = _looped(edge_index, len(x))
         score = F.leaky_relu(of.index_select(0, e.source) + to.index_select(0, e.target), self.negative_slope)  # (L, H)
-        largest = torch.segment_reduce(
-            score.detach(), "max", offsets=e.crow
-        )  # (N, H), so that exponentials stay finite
+        # So that exponentials stay finite, (N, H).
+        largest = torch.segment_reduce(score.detach(), "max", offsets=e.crow)
         weight = (score - largest.index_select(0, e.target)).exp().t() * e.count  # (H, L)
         ones = F.pad(h.transpose(0, 1), (0, 1), value=1.0)  # (H, N, D + 1); the last column adds up the weights
         pairs = zip(weight, ones, strict=True)
@@ -178,9 +177,7 @@ def _with_loops(edge_index: Tensor, num_nodes: int) -> _Looped:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sum of each node's neighbours, ``(L,)`` and ``(N, D)`` to ``(N, D)``; of each pair only the weight is
-    held.
-    """
+    """Weighted sum of each node's neighbours, ``(L,)`` and ``(N, D)`` to ``(N, D)``; holds the weights alone."""
 
     @staticmethod
     def forward(ctx: Any, edges: _Looped, weight: Tensor, x: Tensor) -> Tensor:

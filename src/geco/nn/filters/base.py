@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from geco.nn.graph.remembered import tables
 
-__all__ = ["Filter", "MeanFilter", "places_of", "silence"]
+__all__ = ["Filter", "MeanFilter", "places_of", "silence", "sines"]
 
 T = TypeVar("T")
 MOST_CACHED = 8
@@ -40,7 +40,7 @@ class Filter(nn.Module):
         self._cache: dict[object, tuple[object, object]] = {}
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget cached spectra."""
+        """Reset all weights and cached spectra."""
         raise NotImplementedError
 
     def forward(self, num_nodes: int) -> Tensor:
@@ -68,15 +68,11 @@ class Filter(nn.Module):
         raise NotImplementedError
 
     def taps(self) -> Tensor | None:
-        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if they have one: see
-        `WindowedFilter`.
-        """
+        """Return the part of the filters over distances, ``(K, D, 2 S + 1)``, if any: see `WindowedFilter`."""
         return None
 
     def cached(self, key: object, build: Callable[[], T]) -> T:
-        """Return ``build()``, remembered until a weight changes; only without gradients, where nothing else depends on
-        it.
-        """
+        """Return ``build()``; without gradients it is remembered until a weight changes."""
         if torch.is_grad_enabled() or any(p.is_inference() for p in self.parameters()):  # which have no version
             return build()
         state = tuple((p.data_ptr(), p._version, p.dtype) for p in self.parameters())
@@ -121,6 +117,15 @@ class MeanFilter(Filter):
 def silence(mix: nn.Linear) -> None:
     """Let features start at zero: a fresh filter is the mean, whatever they are."""
     nn.init.zeros_(mix.weight)
+
+
+def sines(layers: nn.ModuleList, frequencies: Tensor, features: Tensor) -> Tensor:
+    """Return the last of some layers with sines as activations, in the precision of the features, ``(P, R)``."""
+    h = features
+    for layer, frequency in zip(layers, frequencies.to(h.dtype), strict=True):
+        assert isinstance(layer, nn.Linear)
+        h = torch.sin(frequency * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype)))
+    return h
 
 
 def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from geco.nn.filters.base import Filter, places_of
 from geco.nn.ops.interpolate import interpolated
 from geco.nn.ops.rowwise import by_rows
+from geco.nn.resolve import reset
 
 __all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
 
@@ -72,10 +73,9 @@ class PaperFilter(Filter):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all weights and forget cached spectra."""
-        for layer in [*self.layers, self.mix]:
-            assert isinstance(layer, nn.Linear)
-            layer.reset_parameters()
+        """Reset all weights and cached spectra."""
+        reset(self.layers)
+        reset(self.mix)
         nn.init.constant_(self.frequency, self.initial_frequency)
         self._cache.clear()
 
@@ -86,9 +86,7 @@ class PaperFilter(Filter):
         return filters.reshape(self.order, self.channels, -1)
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return mix and features; the identity and the filters where these are fewer, or rings have gains of their
-        own.
-        """
+        """Return mix and features; identity and filters where these are fewer, or each ring has its own gain."""
         return self._factors(self._hidden(*places_of(sizes, self.mix.weight.device)), sizes)
 
     def fast_factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -117,9 +115,7 @@ class PaperFilter(Filter):
         return None if found is None else found.t()
 
     def _hidden(self, place: Tensor, size: Tensor | int, run: Callable[..., Tensor] | None = None) -> Tensor:
-        """Return the last hidden layer at places ``(P, 1)`` of rings of the given size, ``(P, R)``, with the gain 1 /
-        N.
-        """
+        """Return the last hidden layer, with the gain 1 / N, at places ``(P, 1)`` of rings of a size, ``(P, R)``."""
         features = position_features(place, size, self.bands)
         features = features if place.is_floating_point() else features.to(self.mix.weight.dtype)
         h = (

@@ -13,8 +13,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from geco.nn.filters.base import Filter, places_of, silence
+from geco.nn.filters.base import Filter, places_of, silence, sines
 from geco.nn.graph.remembered import tables
+from geco.nn.resolve import reset
 
 __all__ = ["Gain", "ImplicitFilter", "Position"]
 
@@ -80,10 +81,9 @@ class ImplicitFilter(Filter):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget cached spectra."""
-        for layer in [*self.layers, self.mix]:
-            assert isinstance(layer, nn.Linear)
-            layer.reset_parameters()
+        """Reset all weights and cached spectra."""
+        reset(self.layers)
+        reset(self.mix)
         nn.init.constant_(self.frequencies, self.frequency)
         if self.unit:
             silence(self.mix)
@@ -102,9 +102,8 @@ class ImplicitFilter(Filter):
             return self._hidden(features) / around
         grid = _grid_features(GRID, self.harmonics, features.device).to(features.dtype)
         hidden = self._hidden(torch.cat([features, grid]))  # phi at the places, and all around a ring for its mean
-        size = (
-            around.to(hidden.dtype) if isinstance(around, Tensor) else around
-        )  # a root of whole numbers would be float32
+        # A root of whole numbers would be float32.
+        size = around.to(hidden.dtype) if isinstance(around, Tensor) else around
         here, ring = hidden.split([features.shape[0], GRID])  # len() would fix N in an export
         waves: Tensor = (here - ring.mean(0)) / size**0.5
         return waves
@@ -131,9 +130,8 @@ class ImplicitFilter(Filter):
             waves = self._grid_waves(grid)  # (R, grid / 2 + 1, 2)
             used = self._used(waves)
             if used <= grid // 4:
-                bands = (
-                    -(-used // 8) * 8
-                )  # a multiple of 8, so that a slow drift does not change the plan at every step
+                # A multiple of 8, so that a slow drift does not change the plan at every step.
+                bands = -(-used // 8) * 8
                 return self._spectrum(waves[:, :bands]) if bands <= limit else None
             if grid // 4 >= limit:
                 return None
@@ -171,13 +169,7 @@ class ImplicitFilter(Filter):
 
     def _hidden(self, features: Tensor) -> Tensor:
         """Return phi where the features are ``(P, 2 * harmonics)``, in their precision, ``(P, R)``."""
-        h = features
-        for layer, frequency in zip(self.layers, self.frequencies, strict=True):
-            assert isinstance(layer, nn.Linear)
-            h = torch.sin(
-                frequency.to(h.dtype) * nn.functional.linear(h, layer.weight.to(h.dtype), layer.bias.to(h.dtype))
-            )
-        return h
+        return sines(self.layers, self.frequencies, features)
 
     def _features(self, place: Tensor, size: Tensor | int) -> Tensor:
         """Return the features of places ``(P, 1)`` of rings of the given size, ``(P, 2 * harmonics)``."""
@@ -197,9 +189,8 @@ class ImplicitFilter(Filter):
 def _ring_features(place: Tensor, size: Tensor | int, harmonics: int) -> Tensor:
     """Return cosines and sines of the places' angles, ``(P, 1)`` to ``(P, 2 * harmonics)``, float64."""
     count = torch.arange(1, harmonics + 1, device=place.device)
-    turns = (place * count).remainder(
-        size
-    )  # whole turns are taken off before rounding, so large rings lose no precision
+    # Whole turns are taken off before rounding, so large rings lose no precision.
+    turns = (place * count).remainder(size)
     return _waves_at(turns.double() / size)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from geco.nn.filters.base import silence
+from geco.nn.filters.base import silence, sines
 from geco.nn.filters.waves import ImplicitFilter
 from geco.nn.graph.remembered import tables
-from geco.nn.resolve import check_name
+from geco.nn.resolve import check_name, reset
 
 __all__ = ["Start", "WindowedFilter", "Windows", "wrapped"]
 
@@ -75,9 +75,7 @@ class Windows(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw the features, and silence them or draw how they are mixed."""
-        for layer in self.layers:
-            assert isinstance(layer, nn.Linear)
-            layer.reset_parameters()
+        reset(self.layers)
         nn.init.constant_(self.frequencies, self.frequency)
         if self.start == "drawn":
             self.mix.reset_parameters()
@@ -85,18 +83,13 @@ class Windows(nn.Module):
             silence(self.mix)
 
     def forward(self) -> Tensor:
-        """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``, in float64: on a short ring many of them add
-        up.
-        """
+        """Return the filters at distances -S to S, ``(K, D, 2 S + 1)``; float64, as many add up on a short ring."""
         return (self.mix.weight.double() @ self.features()).view(self.order, self.channels, -1)
 
     def features(self) -> Tensor:
         """Return the windowed features at distances -S to S, ``(R, 2 S + 1)``, in float64."""
-        h, window = _tables(self.support, self.mix.in_features, self.mix.weight.device)
-        for layer, frequency in zip(self.layers, self.frequencies, strict=True):
-            assert isinstance(layer, nn.Linear)
-            h = torch.sin(frequency.double() * nn.functional.linear(h, layer.weight.double(), layer.bias.double()))
-        return h.t() * window
+        waves, window = _tables(self.support, self.mix.in_features, self.mix.weight.device)
+        return sines(self.layers, self.frequencies, waves).t() * window
 
     def extra_repr(self) -> str:
         """Return what the submodules do not show."""
@@ -140,7 +133,7 @@ class WindowedFilter(ImplicitFilter):
         )
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget cached spectra."""
+        """Reset all weights and cached spectra."""
         super().reset_parameters()
         if "windows" in self._modules:
             self.windows.reset_parameters()
@@ -155,9 +148,7 @@ class WindowedFilter(ImplicitFilter):
         return self.windows()  # type: ignore[no-any-return]
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the filters of several rings as a product, as `ImplicitFilter.factors`, with the windows' features
-        too.
-        """
+        """Return the filters of several rings as `ImplicitFilter.factors` does, with the windows' features too."""
         mix, phi = super().factors(sizes)
         features = self.windows.features()
         around = wrapped(features, *sizes).to(phi.dtype)

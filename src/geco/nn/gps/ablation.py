@@ -15,7 +15,7 @@ from geco.nn.conv import GlobalContext
 from geco.nn.gps.attention import Performer, SelfAttention
 from geco.nn.gps.hyena import Hyena, ShortConv
 from geco.nn.gps.local import LOCALS, make_local
-from geco.nn.graph.prepare import Graph, check_features, prepare
+from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.resolve import build, call, check_name, reset
 
 __all__ = ["Cascade"]
@@ -84,7 +84,7 @@ class Cascade(nn.Module):
             self.context = build(context, CONTEXTS[context], channels, options={**options, "in_channels": width})
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget statistics."""
+        """Reset all weights and statistics."""
         for module in self.children():
             reset(module)
 
@@ -101,20 +101,14 @@ class Cascade(nn.Module):
         """Apply both blocks; ``permutation`` and ``graph`` as in `GECOConv.forward`."""
         if graph is None:
             check_features(x, self.channels)
-            graph = prepare(x, self._edges(edge_index), batch, None, permutation, None)
-        if self.training and len(x) == 1:
-            raise ValueError("BatchNorm cannot train on a single node; call .eval(), or batch this graph with others")
+            graph = prepare(x, edge_index, batch, None, permutation, None)
+        check_not_single(x, self.training)
         known = {"edge_index": graph.edge_index, "batch": batch, "edge_attr": edge_attr}
         parts = [x] if self.local is None else [x, self._nearby(x, graph, known)]
         if isinstance(self.context, GlobalContext):
             return self.context.mix(parts, graph.rings, self.norm)
         out: Tensor = call(self.context, self.norm(torch.cat(parts, 1)), **known, graph=graph)
         return out
-
-    def _edges(self, edge_index: Tensor | None) -> Tensor:
-        if edge_index is None:
-            raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
-        return edge_index
 
     def _nearby(self, x: Tensor, graph: Graph, known: dict[str, Any]) -> Tensor:
         if isinstance(self.local, LocalPropagation):

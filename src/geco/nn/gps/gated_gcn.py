@@ -149,9 +149,7 @@ class _Gated(torch.autograd.Function):
         gate, rows = to.index_select(0, ends.target).add_(edge), of.index_select(0, ends.source)
         share = torch.sigmoid(gate.add_(rows))
         total = _add_up(share, ends.into).add_(EPS)
-        torch.index_select(
-            value, 0, ends.source, out=rows
-        )  # a second use of its memory: fresh pages are what costs here
+        torch.index_select(value, 0, ends.source, out=rows)  # memory used again: fresh pages are what costs here
         mean = _add_up(rows.mul_(share), ends.into).div_(total)
         ctx.ends = ends
         ctx.save_for_backward(value, gate, mean, total)

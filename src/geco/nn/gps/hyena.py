@@ -17,6 +17,7 @@ from geco.nn.filters.paper import check_features_count, position_features
 from geco.nn.functional import dropout, fast_length
 from geco.nn.graph.padding import Block, blocks
 from geco.nn.graph.prepare import Graph, input_rings
+from geco.nn.resolve import reset
 
 __all__ = ["Hyena", "HyenaFilter", "ShortConv", "causal_conv"]
 
@@ -48,7 +49,7 @@ class ShortConv(nn.Module):
         self.conv = nn.Conv1d(channels, channels, width, padding=width - 1, groups=channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         self.conv.reset_parameters()
 
     def forward(
@@ -119,10 +120,9 @@ class HyenaFilter(nn.Module):
         self.mix = nn.Linear(width, count * channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
-        for layer in [*self.layers, self.mix]:
-            assert isinstance(layer, nn.Linear)
-            layer.reset_parameters()
+        """Reset all weights."""
+        reset(self.layers)
+        reset(self.mix)
         nn.init.constant_(self.frequency, self.initial_frequency)
 
     def forward(self, n: int) -> Tensor:
@@ -152,9 +152,7 @@ class HyenaFilter(nn.Module):
         return filters.view(self.count, self.channels, -1)
 
     def _decay(self, place: Tensor, length: Tensor | int) -> Tensor:
-        """Return the window, ``(count * D, P)``: a filter falls to 1/100 at 0.3 (the last) to 1.5 (the first)
-        lengths.
-        """
+        """Return the window, ``(count * D, P)``: filters fall to 1/100 at 0.3 (the last) to 1.5 lengths (the first)."""
         like, target = self.mix.weight, math.log(1e-2)
         rate = torch.linspace(target / 1.5, target / 0.3, len(like), dtype=torch.float64, device=like.device)
         last = (length - 1).clamp(min=1).t() if isinstance(length, Tensor) else max(length - 1, 1)
@@ -206,7 +204,7 @@ class Hyena(nn.Module):
         self.out_proj = nn.Linear(channels, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         for module in (self.in_proj, self.short, self.filter, self.out_proj):
             module.reset_parameters()
         nn.init.normal_(self.skip)
@@ -226,9 +224,7 @@ class Hyena(nn.Module):
         return out
 
     def _filters(self, block: Block, shared: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Return a block's filters, ``(K - 1, D, W)``, or its sizes', ``(K - 1, S, D, W)``, and each graph's,
-        ``(G,)``.
-        """
+        """Return a block's filters, ``(K - 1, D, W)``, or its sizes', ``(K - 1, S, D, W)``, and whose, ``(G,)``."""
         if shared is not None:
             return shared[..., : block.width], None
         if block.mask is None:
@@ -237,9 +233,7 @@ class Hyena(nn.Module):
         return self.filter.of(sizes, block.width).transpose(1, 2), which
 
     def _block(self, streams: Tensor, filters: Tensor, which: Tensor | None) -> Tensor:
-        """Run the recurrence on ``(G, W, (K + 1) D)``; causal, so padding behind a graph's end reaches no node of
-        it.
-        """
+        """Run the recurrence on ``(G, W, (K + 1) D)``; causal, so padding at a graph's end reaches no node."""
         first, *gates, v = self.short.along(streams.transpose(1, 2)).chunk(self.order + 1, 1)  # (G, D, W) each
         for gate, f, skip in zip(reversed(gates), filters, self.skip, strict=True):
             v = dropout(v * gate, self.dropout, self.training)

@@ -17,7 +17,7 @@ from geco.nn.filters import FilterName
 from geco.nn.functional import dropout
 from geco.nn.gps.local import make_local
 from geco.nn.gps.mixers import make_mixer
-from geco.nn.graph.prepare import Graph, check_features
+from geco.nn.graph.prepare import Graph, check_features, check_not_single
 from geco.nn.resolve import build, call, reset
 
 __all__ = ["GPSLayer"]
@@ -106,7 +106,7 @@ class GPSLayer(nn.Module):
         self.ffn_norm = _norm(norm, channels)
 
     def reset_parameters(self) -> None:
-        """Draw all weights and forget statistics."""
+        """Reset all weights and statistics."""
         for module in self.children():
             reset(module)
 
@@ -152,11 +152,7 @@ class GPSLayer(nn.Module):
 
     def _check(self, x: Tensor) -> None:
         check_features(x, self.channels)
-        if self.training and len(x) == 1 and isinstance(self.ffn_norm, nn.BatchNorm1d):
-            raise ValueError(
-                "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
-                "with others"
-            )
+        check_not_single(x, self.training and isinstance(self.ffn_norm, nn.BatchNorm1d))
 
     def _join(
         self,

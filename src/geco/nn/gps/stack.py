@@ -65,12 +65,11 @@ class HybridStack(OrderedStack):
         self.encoder = nn.Linear(in_channels, hidden_channels)
         self.layers = nn.ModuleList(GPSLayer(hidden_channels, dropout=dropout, **layer) for _ in range(num_layers))
         mixer = self.layers[0].mixer
-        self._norm = (
-            mixer.local.normalisation if isinstance(mixer, GECOConv) else None
-        )  # of the adjacency, if one is needed
+        # Of the adjacency, if one is needed.
+        self._norm = mixer.local.normalisation if isinstance(mixer, GECOConv) else None
 
     def reset_parameters(self) -> None:
-        """Draw all weights."""
+        """Reset all weights."""
         for module in (self.encoder, *self.layers):
             module.reset_parameters()
 

@@ -13,9 +13,8 @@ from geco.nn.graph.colour_refinement import Array, Links, rank, refine
 __all__ = ["clustered", "coordinate", "matrix"]
 
 STEPS = 10  # of diffusion; a hundred brought nothing (`python -m geco.studies.orders`)
-ROUNDS = (
-    32  # of refinement: four graphs of 7,650 to 169,343 nodes took 3 to 8 until nothing changed, long paths take N / 2
-)
+# Of refinement: four graphs of 7,650 to 169,343 nodes took 3 to 8 until nothing changed, long paths take N / 2.
+ROUNDS = 32
 DIGITS = 6  # of sums that are compared: rounding must not tell nodes apart
 
 
@@ -93,9 +92,7 @@ def _least(group: Array, value: Array, count: int) -> Array:
 
 
 def _choices(weight: csr_array, strength: Array, colour: Array) -> coo_array:
-    """Return an edge from each cluster to those it is tied to most, of equal ones those of the smallest colour, ``(k,
-    k)``.
-    """
+    """Return an edge from each cluster to those it is tied to most, at a tie of the smallest colour, ``(k, k)``."""
     count = weight.shape[0]
     row, column = np.repeat(np.arange(count), np.diff(weight.indptr)), weight.indices
     tie = weight.data / np.sqrt(strength[row] * strength[column])

@@ -23,9 +23,7 @@ MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0
 
 @dataclass(frozen=True)
 class Links:
-    """An undirected graph without loops or parallel edges: the neighbours of v are ``index[start[v] : start[v +
-    1]]``.
-    """
+    """An undirected graph without loops or parallel edges; v has neighbours ``index[start[v] : start[v + 1]]``."""
 
     start: Array
     index: Array

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from geco.nn.functional import node_places
 from geco.nn.graph.remembered import tables
 
 __all__ = ["Block", "Blocks", "blocks"]
@@ -106,7 +107,4 @@ def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
         index.append(torch.where(mask, start[chosen].unsqueeze(1) + place, nodes).flatten())
         each.append(Block(len(chosen), width, None if bool(mask.all()) else mask.to(device)))
     places = torch.cat(index)
-    back = torch.empty(nodes, dtype=torch.long)
-    real = places < nodes
-    back[places[real]] = real.nonzero().squeeze(1)
-    return Blocks(tuple(each), places.to(device), back.to(device))
+    return Blocks(tuple(each), places.to(device), node_places(places, places < nodes).to(device))

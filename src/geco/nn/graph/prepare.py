@@ -14,7 +14,7 @@ from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm, adjacency, traced_
 from geco.nn.graph.permutation import arranged
 from geco.nn.graph.rings import Rings, rings_of
 
-__all__ = ["Graph", "check_features", "input_rings", "prepare"]
+__all__ = ["Graph", "check_features", "check_not_single", "input_rings", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Graph:
 
 def prepare(
     x: Tensor,
-    edge_index: Tensor,
+    edge_index: Tensor | None,
     batch: Tensor | None = None,
     edge_weight: Tensor | None = None,
     permutation: Tensor | None = None,
@@ -72,6 +72,8 @@ def prepare(
         >>> prepare(torch.ones(3, 1), torch.tensor([[0, 1], [1, 0]])).rings.sizes
         (3,)
     """
+    if edge_index is None:
+        raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
     if torch.compiler.is_exporting():  # one graph, its edges as they come, no checks
         return Graph(Rings((x.shape[0],), torch.zeros(1, dtype=torch.long, device=x.device)), edge_index, edge_weight)
     found: Graph = _prepared(x, edge_index, batch, edge_weight, permutation, norm)
@@ -124,6 +126,15 @@ def check_features(x: Tensor, channels: int | None = None) -> None:
                 f"x has NaN or infinite values at {bad.numel()} nodes, the first at node {int(bad[0])}; "
                 "one such node would spoil the output of every node"
             )
+
+
+def check_not_single(x: Tensor, training: bool) -> None:
+    """Refuse a training step of BatchNorm on a single node."""
+    if training and x.shape[0] == 1:
+        raise ValueError(
+            "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
+            "with others"
+        )
 
 
 def _check_shape(x: Tensor) -> None:

@@ -74,9 +74,7 @@ def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array
 
 
 def _walks(graph: Links, colour: Array, version: int) -> Array:
-    """Return the walk through every component of a small graph, one after the other: the large ones first, then by
-    colours.
-    """
+    """Return the walk through each component of a small graph, one after the other: by size, then by colours."""
     near, given, colour = lists(graph), colour, refine(graph, colour)
     parts = components(near)
     if len(parts) <= 1:

@@ -44,7 +44,7 @@ class Diffusion(nn.Module):
         self.norm, self.steps = nn.BatchNorm1d(channels), steps
 
     def reset_parameters(self) -> None:
-        """Reset all weights and forget statistics."""
+        """Reset all weights and statistics."""
         self.linear.reset_parameters()
         self.norm.reset_parameters()
 

@@ -22,9 +22,7 @@ ENTRIES = 2**20  # of a temporary array while many pairs are scored: 4 MB
 
 
 class LinkHead(nn.Module, ABC):
-    """What heads for links have in common; ``ptr`` ``(B + 1,)`` is the node at which each graph starts, as in PyG's
-    batches.
-    """
+    """What heads for links have in common; ``ptr`` ``(B + 1,)`` is each graph's first node, as in PyG's batches."""
 
     @abstractmethod
     def forward(self, h: Tensor) -> Tensor:
@@ -44,9 +42,7 @@ class LinkHead(nn.Module, ABC):
         return self.score(z[ends[0]], z[ends[1]])
 
     def candidates(self, z: Tensor, sources: Tensor, ptr: Tensor) -> Tensor:
-        """Return the scores of sources ``(S,)`` with every node of their graph: ``(S, n)``, -inf beyond the graph's
-        size.
-        """
+        """Return the scores of sources ``(S,)`` with every node of their graph, ``(S, n)``, -inf beyond its size."""
         _check_ptr(ptr, len(z))
         _check_nodes(sources, len(z))
         sizes = ptr.diff()

@@ -123,7 +123,7 @@ class Projection(nn.Module):
         self.linear = nn.Linear(columns, channels)
 
     def reset_parameters(self) -> None:
-        """Reset all weights and forget the statistics."""
+        """Reset all weights and statistics."""
         if isinstance(self.norm, BatchNorm):
             self.norm.reset_parameters()
         self.linear.reset_parameters()

@@ -6,17 +6,18 @@ Shapes: N nodes in all, G rings of a group, S sizes of a group, W widest ring of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
 
-from geco.nn.functional import ring_length
+from geco.nn.functional import node_places, ring_length
 from geco.nn.graph.remembered import tables
 from geco.nn.ops import limits
 
-__all__ = ["Group", "layout"]
+__all__ = ["Group", "group_of", "layout"]
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,30 @@ def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...
         length = _transform_length(size)
         members.setdefault((length, size if size >= limits.SHARED_TRANSFORM else 0), []).append(i)
     starts = torch.tensor([0, *sizes]).cumsum(0)
-    groups, back, offset = [], torch.empty(sum(sizes), dtype=torch.long), 0
-    for (length, _), rows in members.items():
-        group = _group(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], rings, sum(sizes))
-        assert group.nodes is not None
-        real = group.nodes < sum(sizes)
-        back[group.nodes[real]] = offset + real.nonzero().squeeze(1)
-        offset += group.nodes.numel()
-        groups.append(group)
+    groups = [
+        group_of(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], rings, sum(sizes))
+        for (length, _), rows in members.items()
+    ]
     if len(sizes) == 1:
         group = groups[0]
         places = None if group.length == rings[0] else group.places
         return rings, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
+    nodes = torch.cat([group.nodes for group in groups if group.nodes is not None])
+    back = node_places(nodes, nodes < sum(sizes))
     return rings, [group.to(device) for group in groups], back.to(device)
 
 
-def _group(length: int, sizes: list[int], starts: list[int], rings: tuple[int, ...], nodes: int) -> Group:
+def group_of(length: int, sizes: Sequence[int], starts: Sequence[int], rings: tuple[int, ...], nodes: int) -> Group:
+    """Lay rings out at one transform length, and filters around both of its ends, so that places 0 to n - 1 of a
+    result are the circular convolution of length n.
+
+    Args:
+        length: L.
+        sizes: of the rings.
+        starts: row of each ring's first node.
+        rings: distinct sizes of all rings, ascending, whose filters follow one another in P places.
+        nodes: N.
+    """
     width, distinct = max(sizes), sorted({*sizes})
     place = torch.arange(width)
     size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)

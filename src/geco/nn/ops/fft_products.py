@@ -114,9 +114,7 @@ def room_for(rows: int, columns: int, like: Tensor) -> Tensor:
 
 
 def mixed(mix: Tensor, feature: Tensor, room: Tensor | None = None) -> Tensor:
-    """Return filters from their features, ``(K, C, R)`` times ``(R, M)`` to ``(K, C, M)``, in the room that is
-    given.
-    """
+    """Return filters from their features, ``(K, C, R)`` times ``(R, M)`` to ``(K, C, M)``, in the room given."""
     rows = mix.flatten(0, 1)
     room = room_for(len(rows), feature.shape[1], feature) if room is None else room
     out = room[: len(rows), : feature.shape[1]]

@@ -29,7 +29,7 @@ from geco.nn.ops.fft_products import (
     unmix,
     unproject,
 )
-from geco.nn.ops.protocol import Kept, Projection
+from geco.nn.ops.protocol import Gradients, Kept, Projection
 
 __all__ = ["FourierRings"]
 
@@ -51,9 +51,7 @@ class FourierRings:
         self.rings, self.groups, self.back = layout(sizes, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Transform the filters' features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 +
-        1))``.
-        """
+        """Transform the features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
         mix, phi = filters
         phi = channel_first(phi.t()) if phi.shape[1] > limits.ONE_PRODUCT and phi.stride(1) != 1 else phi
         spectra = [mix]
@@ -87,9 +85,7 @@ class FourierRings:
                 kept.append(z)
         return out, kept
 
-    def backward(
-        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
-    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+    def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts, weight, bias and (mix, features before `transform`)."""
         parts, centre, weight, bias = projection
         mix, *features = spectra
@@ -107,7 +103,7 @@ class FourierRings:
             for group, feature, dfilter, dfeature in zip(self.groups, features, filters, dfeatures, strict=True):
                 counts = group.weight.to(feature.dtype).repeat(feature.shape[1] // len(group.weight))
                 dmix[:, block] += unmix(dfilter, mix[:, block], feature, counts, dfeature)
-        return dparts, dweight, dbias, (dmix, self._transform_back(dfeatures))
+        return Gradients(dparts, dweight, dbias, (dmix, self._transform_back(dfeatures)))
 
     def _rings_backward(self, grad: Tensor, z: Tensor, filters: list[Tensor]) -> Tensor:
         """Return the gradients of gates and value, ``(K + 1, C, N)``; those of the filters take the filters' place."""
@@ -164,9 +160,7 @@ class FourierRings:
 
 
 def _group_backward(z: Tensor, grad: Tensor, filters: Tensor, group: Group, dz: Tensor) -> None:
-    """Write the gradients of ``(K + 1, C, G, W)`` gates and value to ``dz``, which may be they, and of the filters to
-    those.
-    """
+    """Write the gradients of gates and value ``(K + 1, C, G, W)`` to ``dz``, of the filters in their place."""
     *gates, v = z
     spectra, convolved = [], []
     each, laid = _spectra(filters, group), _laid_out(v, group)
@@ -201,9 +195,7 @@ def _by_size(spectrum: Tensor, group: Group, out: Tensor) -> None:
 
 
 def _laid_out(v: Tensor, group: Group) -> Tensor:
-    """Return values at their places of the transform, ``(C, G, W)`` to ``(C, G, L)``, zeros behind, in memory of its
-    own.
-    """
+    """Return values at their places of the transform in new memory, ``(C, G, W)`` to ``(C, G, L)``, zeros behind."""
     laid = v.new_empty(*v.shape[:-1], group.length + SPARE)[..., : group.length]
     laid[..., : group.width] = v
     laid[..., group.width :] = 0.0

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from geco.nn.ops.plan import Chosen
 from geco.nn.ops.protocol import Plan, Projection
 
-__all__ = ["FoldedNorm", "fused_global_context", "global_context", "moments", "refuse_second_derivatives", "track"]
+__all__ = ["FoldedNorm", "global_context", "moments", "refuse_second_derivatives", "track"]
 
 ROWS = 2048  # rows of one pass over H that stay in the cache
 
@@ -77,27 +77,13 @@ def global_context(
     weight = projection.weight.to(parts[0].dtype).unflatten(0, (order + 1, -1))
     bias = projection.bias.to(parts[0].dtype).view(order + 1, -1)
     folded = FoldedNorm.identity(weight.detach()[0, 0]) if norm is None else FoldedNorm.of(norm, parts[0].dtype)
-    out, mean, var = fused_global_context(parts, weight, bias, chosen, folded)
+    small = (weight, bias, folded.gamma, folded.beta)
+    out, mean, var = _GlobalContext.apply(  # type: ignore[no-untyped-call]
+        chosen.plan, folded, chosen.spectra, len(parts), *small, *parts, *chosen.filters
+    )
     if norm is not None and norm.training:
         track(norm, mean, var, len(out))
-    return out
-
-
-def fused_global_context(
-    parts: Sequence[Tensor], weight: Tensor, bias: Tensor, chosen: Chosen, norm: FoldedNorm
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the block's output ``(N, D)`` and the mean and variance ``(C,)`` that BatchNorm used.
-
-    Args:
-        parts: as in `global_context`.
-        weight: projection to K gates and the value, ``(K + 1, D, C)``.
-        bias: ``(K + 1, D)``.
-        chosen: as in `global_context`.
-        norm: BatchNorm of H.
-    """
-    result: tuple[Tensor, Tensor, Tensor] = _GlobalContext.apply(  # type: ignore[no-untyped-call]
-        chosen.plan, norm, chosen.spectra, len(parts), weight, bias, norm.gamma, norm.beta, *parts, *chosen.filters
-    )
+    result: Tensor = out
     return result
 
 

@@ -20,9 +20,8 @@ POINTS = 16  # p: polynomials of degree 15
 FEWEST = 32  # blocks to begin with
 SAMPLE = 4  # blocks that are looked at first
 SHARE = 8  # places per point below which the function had better be evaluated everywhere
-TAIL = (
-    1e-12  # share of the largest coefficient that the last ones may have, so that derivatives are known to float32 too
-)
+# Share of the largest coefficient that the last ones may have, so that derivatives are known to float32 too.
+TAIL = 1e-12
 
 
 def interpolated(function: Callable[[Tensor], Tensor], length: int) -> Tensor | None:

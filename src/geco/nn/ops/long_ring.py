@@ -20,7 +20,7 @@ from torch import Tensor
 
 from geco.nn.graph.remembered import tables
 from geco.nn.ops import limits
-from geco.nn.ops.protocol import Kept, Projection
+from geco.nn.ops.protocol import Gradients, Kept, Projection
 
 __all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
 
@@ -98,9 +98,7 @@ class SmoothRing:
                 values.append(self.gather(met))
         return out, [*seen, *values, *(g for g in gates if g is not None)]
 
-    def backward(
-        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
-    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+    def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts and, in float64, of weight, bias and spectra."""
         parts, centre, weight, bias = projection
         (spectrum,) = spectra
@@ -140,7 +138,7 @@ class SmoothRing:
             for n, block in enumerate(self._blocks(dpart)):
                 block.addmm_(self.q[: len(block)], waves[n])
         dbias[order] = (self.ones.t() @ dvalue)[0]
-        return dparts, dweight, dbias, (dspectrum,)
+        return Gradients(dparts, dweight, dbias, (dspectrum,))
 
     def _meet(self, v: Tensor) -> Tensor:
         """Return a block's products with Q, ``(rows, C)`` to ``(p, C)`` in float64, and spoil v."""
@@ -218,9 +216,8 @@ def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device)
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)
     block = torch.complex(q.t() @ angle.cos(), q.t() @ angle.sin())  # (p, B)
     start = torch.arange(0, num_nodes, rows)
-    turns = ((start.unsqueeze(1) * torch.arange(bands)) % num_nodes).double() * (
-        2 * math.pi / num_nodes
-    )  # (blocks, B), whole turns taken off
+    places = (start.unsqueeze(1) * torch.arange(bands)) % num_nodes  # (blocks, B), whole turns taken off
+    turns = places.double() * (2 * math.pi / num_nodes)
     turn = torch.complex(turns.cos(), turns.sin())
     waves = (turn.unsqueeze(1) * block).flatten(0, 1)  # (blocks * p, B)
     waves = torch.cat([waves.real, -waves.imag], 1)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from geco.nn.functional import fast_length
 from geco.nn.ops.long_ring import SmoothRing, real_rows, split_columns
-from geco.nn.ops.protocol import Kept, Projection
+from geco.nn.ops.protocol import Gradients, Kept, Projection
 
 __all__ = ["WindowedRing"]
 
@@ -40,9 +40,7 @@ class WindowedRing(SmoothRing):
         self.support, self.length = support, fast_length(self.rows + 2 * support)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Return the waves' spectra ``(K, B, D)`` as they came and transforms of the windows, ``(K, D, L // 2 +
-        1)``.
-        """
+        """Return the waves' spectra ``(K, B, D)`` and transforms of the windows, ``(K, D, L // 2 + 1)``."""
         spectrum, taps = filters
         laid = self.q.new_zeros(*taps.shape[:2], self.length)
         laid[..., : self.support + 1] = taps[..., self.support :]
@@ -72,9 +70,7 @@ class WindowedRing(SmoothRing):
                 values.append(self.gather(met))
         return out, [*values, *chain.from_iterable(blocks)]
 
-    def backward(
-        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
-    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+    def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
         parts, centre, weight, bias = projection
         spectrum, windows = spectra
@@ -115,12 +111,10 @@ class WindowedRing(SmoothRing):
             self._count(dv, h, rows, dweight[order], dbias[order])
             for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[order].split(widths, 1), strict=True):
                 torch.addmm(d, dv.t(), w, out=dpart[rows])
-        return dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows))
+        return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
-        """Return the gradient of the taps from what the blocks' rows and sources have in common, ``(K, D, L // 2 +
-        1)``.
-        """
+        """Return the gradient of the taps from what blocks and their sources share, ``(K, D, L // 2 + 1)``."""
         shared = torch.fft.irfft(dwindows, n=self.length)  # rows count from a block's first, sources from S before it
         return torch.cat([shared[..., self.length - 2 * self.support :], shared[..., :1]], -1).double()
 
@@ -157,9 +151,7 @@ class WindowedRing(SmoothRing):
         return torch.cat(list(self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support)), 1)
 
     def _columns(self, blocks: Sequence[Tensor], low: int, high: int) -> Iterator[Tensor]:
-        """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, in as many pieces as they lie
-        in.
-        """
+        """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, a piece for each block."""
         while low < high:
             n, first = divmod(low % self.num_nodes, self.rows)
             stop = min(first + high - low, self.rows, self.num_nodes - n * self.rows)
@@ -186,9 +178,7 @@ class WindowedRing(SmoothRing):
         return torch.addmm(above[:, :count], waves.t(), self.q[:count].t())
 
     def _overlap(self, spread: list[Tensor]) -> None:
-        """Add what each block, ``(D, L)`` with places from -S on, negative ones last, hands to S rows before and after
-        it.
-        """
+        """Add what each block, ``(D, L)`` with places from -S on, negative ones last, gives to S rows around it."""
         for n, block in enumerate(spread):
             low, high = n * self.rows, min((n + 1) * self.rows, self.num_nodes)
             after = block[:, high - low : high - low + self.support]

@@ -8,16 +8,17 @@ Shapes: N nodes in all, G rings, W the longest, S distinct sizes, L transform le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from geco.nn.filters import Filter
-from geco.nn.functional import fast_length, ring_length
+from geco.nn.functional import fast_length, node_places, ring_length
 from geco.nn.graph.remembered import tables
 from geco.nn.graph.rings import Rings
+from geco.nn.ops.fft_layout import group_of
 
 __all__ = ["PlainRings"]
 
@@ -59,9 +60,8 @@ class PlainRings:
         if self.layout is None:
             around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
         else:
-            mix, phi = (
-                t.to(dtype) for t in filter.factors(self.layout.distinct)
-            )  # (K, D, R), (R, sum of distinct sizes)
+            # (K, D, R), (R, sum of distinct sizes)
+            mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))
             laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
             around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
             which = self.layout.which
@@ -72,15 +72,13 @@ class PlainRings:
     def convolve(self, v: Tensor, f: Tensor) -> Tensor:
         r"""Return :math:`F \circledast V` on every ring, ``(G, W, D)`` to ``(G, W, D)``."""
         length = v.shape[1] if self.layout is None else self.layout.length
-        padded = torch.nn.functional.pad(
-            v, (0, 0, 0, length - v.shape[1])
-        )  # also where it is long enough: one number of steps
+        # Also where it is long enough: one number of steps.
+        padded = torch.nn.functional.pad(v, (0, 0, 0, length - v.shape[1]))
         y: Tensor = torch.fft.irfft(torch.fft.rfft(padded, dim=1) * f, n=length, dim=1)
         return y.narrow(1, 0, v.shape[1])
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """Where nodes and filters stand.
 
     Args:
@@ -102,16 +100,12 @@ class _Layout:
 
 @tables(64)
 def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
-    """Lay filters out around both ends of L, so that places 0 to n - 1 of a result are the convolution of length n."""
-    distinct, which = np.unique(sizes, return_inverse=True)
-    widest = int(distinct[-1])
-    length = ring_length(widest) if len(distinct) == 1 else fast_length(2 * widest - 1)
-    n, lag = distinct[:, None], np.arange(length)
-    first = n.cumsum(0) - n
-    tail = np.where(lag > length - n, first + lag - length + n, distinct.sum())
-    places = np.where(lag < n, first + lag, tail)  # (S, L)
-    size, place = np.array(sizes)[:, None], np.arange(widest)
-    nodes = np.where(place < size, size.cumsum(0) - size + place, sum(sizes))  # (G, W)
-    back = (place < size).ravel().nonzero()[0]
-    tensors = [torch.from_numpy(array.ravel()).to(device) for array in (places, which, nodes, back)]
-    return _Layout(tuple(distinct.tolist()), length, *tensors)
+    """Lay the rings out side by side, and filters around both ends of L."""
+    distinct = tuple(sorted({*sizes}))
+    length = ring_length(distinct[-1]) if len(distinct) == 1 else fast_length(2 * distinct[-1] - 1)
+    group = group_of(length, sizes, [*accumulate(sizes, initial=0)][:-1], distinct, sum(sizes))
+    assert group.nodes is not None
+    assert group.places is not None
+    which = torch.zeros(len(sizes), dtype=torch.long) if group.size is None else group.size
+    back = node_places(group.nodes, group.nodes < sum(sizes))
+    return _Layout(distinct, length, *(t.to(device) for t in (group.places, which, group.nodes, back)))

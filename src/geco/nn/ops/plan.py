@@ -83,9 +83,7 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
 
 
 def _smooth(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
-    """Return the filters' harmonics and, if they have windows, those; nothing if there are more than ``limit``
-    harmonics.
-    """
+    """Return the filters' harmonics and windows, if they have any; nothing if harmonics are more than ``limit``."""
 
     def build() -> tuple[Tensor, ...]:
         spectrum, taps = filter.harmonics_of(limit), filter.taps()

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
-__all__ = ["Kept", "Plan", "Projection"]
+__all__ = ["Gradients", "Kept", "Plan", "Projection"]
 
 Kept = Sequence[Tensor]
 
@@ -31,6 +31,15 @@ class Projection(NamedTuple):
     bias: Tensor
 
 
+class Gradients(NamedTuple):
+    """Of a plan's inputs: the parts of H, weight and bias of the projection, the filters before `Plan.transform`."""
+
+    parts: list[Tensor]
+    weight: Tensor
+    bias: Tensor
+    filters: tuple[Tensor, ...]
+
+
 class Plan(Protocol):
     """Forward and backward of the K convolutions and gates on some rings."""
 
@@ -40,7 +49,5 @@ class Plan(Protocol):
     def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs."""
 
-    def backward(
-        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
-    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
-        """Return the gradients of the parts, weight, bias and the filters before `transform`."""
+    def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
+        """Return the gradients, from that of what `forward` returned and what it kept."""

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from geco.nn.functional import node_places
 from geco.nn.graph.remembered import tables
 
-__all__ = ["Block", "Rings", "arrange", "places"]
+__all__ = ["Block", "RingTransforms", "arrange", "places"]
 
 ROWS = 2048  # nodes of a block, whose D-wide slices stay in the cache
 
@@ -50,19 +51,17 @@ class Block:
         """Return h."""
         return self.tables.shape[2]
 
-    def opened(self) -> Rings:
+    def opened(self) -> RingTransforms:
         """Return the block with a table for each ring, for a few transforms."""
-        return Rings(self.tables.index_select(1, self.which).flatten(0, 1))
+        return RingTransforms(self.tables.index_select(1, self.which).flatten(0, 1))
 
-    def distinct(self) -> Rings:
-        """Return one ring of each size, ascending, laid out as the block's rings are: for filters, alike on all of a
-        size.
-        """
-        return Rings(self.tables.flatten(0, 1))
+    def distinct(self) -> RingTransforms:
+        """Return one ring of each size, ascending, laid out as the block's: for filters, alike on all of a size."""
+        return RingTransforms(self.tables.flatten(0, 1))
 
 
 @dataclass(frozen=True)
-class Rings:
+class RingTransforms:
     """Transforms of the rings of a block.
 
     Args:
@@ -71,13 +70,13 @@ class Rings:
 
     tables: Tensor
 
-    def see(self, v: Tensor) -> Tensor:
+    def analysis(self, v: Tensor) -> Tensor:
         """Return the harmonics of ``(2 * G * m, D)``, sums with the cosines and with the sines, ``(2, G, h, D)``."""
         x = torch.bmm(self.tables, _crossed(v.view(2, -1)).view(len(self.tables), -1, v.shape[1]))
         return x.view(2, -1, *x.shape[1:])
 
-    def make(self, x: Tensor) -> Tensor:
-        """Return the sums of waves with harmonics ``(2, G, h, D)``, ``(2 * G * m, D)``: the transpose of `see`."""
+    def synthesis(self, x: Tensor) -> Tensor:
+        """Return the sums of waves with harmonics ``(2, G, h, D)``, ``(2 * G * m, D)``: the transpose of `analysis`."""
         halves = torch.bmm(self.tables.transpose(1, 2), x.flatten(0, 1))
         return _crossed(halves.view(2, -1)).view(-1, x.shape[-1])
 
@@ -104,16 +103,17 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
     """
     size = torch.tensor(sizes)
     order = torch.argsort(size, stable=True)
-    starts, back, offset, blocks = size.cumsum(0) - size, torch.empty(sum(sizes), dtype=torch.long), 0, []
+    starts = size.cumsum(0) - size
+    blocks, laid = list[Block](), list[tuple[Tensor, Tensor]]()
     for rings in order.split(_lengths(size[order])):
         nodes, filled = places(size[rings], starts[rings])
-        back[nodes[filled]] = filled.nonzero().squeeze(1) + offset
-        offset += len(nodes)
+        laid.append((nodes, filled))
         distinct, which = size[rings].unique(return_inverse=True)
         different = tuple(distinct.tolist())
         tables = _tables(different, bands, like.dtype, like.device)
         empty = (~filled).nonzero().squeeze(1)
         blocks.append(Block(size[rings], different, tables, *(t.to(like.device) for t in (which, nodes, empty))))
+    back = node_places(*(torch.cat(each) for each in zip(*laid, strict=True)))
     return tuple(blocks), back.to(like.device)
 
 
@@ -130,9 +130,7 @@ def _lengths(size: Tensor) -> list[int]:
 
 
 def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the node at each place of a block, given sizes and first nodes of its rings, ``(G,)``, and which are
-    filled.
-    """
+    """Return the node at each place, and whether there is one, from sizes and first nodes of rings, ``(G,)``."""
     n, t = size.unsqueeze(1), torch.arange(int(size.max()) // 2 + 1)
     inside = 2 * t <= n  # (G, m)
     partner = inside & (t != 0) & (2 * t != n)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from geco.nn.functional import row_starts, segment_matmul
+from geco.nn.functional import node_places, row_starts, segment_matmul
 from geco.nn.graph.remembered import tables
 from geco.nn.ops.short_ring_pairs import Block, places
 
-__all__ = ["Laid", "lay"]
+__all__ = ["Csr", "Laid", "lay"]
 
-Csr = tuple[Tensor, Tensor, Tensor]
+Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,9 @@ class Laid:
     weight: Tensor
 
     def add_to(self, spectra: Sequence[Tensor], taps: Tensor, block: Block) -> None:
-        """Add the harmonics of filters ``(2 s + 1, K * D)`` to each ring's, real and imaginary parts, ``(G * h, K *
-        D)``.
-        """
+        """Add the harmonics of filters ``(2 s + 1, K * D)`` to each ring's two parts, ``(G * h, K * D)``."""
         around = segment_matmul(*self.put, taps).to(self.weight.dtype)
-        found = block.distinct().see(around).mul_(self.weight)  # (2, S, h, K * D)
+        found = block.distinct().analysis(around).mul_(self.weight)  # (2, S, h, K * D)
         for part, each in zip(spectra, found, strict=True):
             part.view(-1, *each.shape[1:]).add_(each.index_select(0, block.which))
 
@@ -50,7 +48,7 @@ class Laid:
         found = dspectra[0].new_zeros(2, len(block.distinct_sizes), block.waves, dspectra[0].shape[1])
         for part, each in zip(dspectra, found, strict=True):
             each.index_add_(0, block.which, part.view(-1, *each.shape[1:]))
-        return segment_matmul(*self.take, block.distinct().make(found.mul_(self.weight)))
+        return segment_matmul(*self.take, block.distinct().synthesis(found.mul_(self.weight)))
 
 
 @tables(64)
@@ -59,8 +57,7 @@ def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.
     size = torch.tensor(sizes)
     start = size.cumsum(0) - size
     nodes, filled = places(size, start)
-    at = torch.empty(int(size.sum()), dtype=torch.long)
-    at[nodes[filled]] = filled.nonzero().squeeze(1)  # place of each node
+    at = node_places(nodes, filled)
     distance = torch.arange(-support, support + 1)
     row = at[start.unsqueeze(1) + distance % size.unsqueeze(1)]  # (S, 2 s + 1)
     value = torch.ones(row.numel(), dtype=torch.float64)

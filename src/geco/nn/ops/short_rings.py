@@ -16,19 +16,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from geco.nn.functional import segment_matmul
+from geco.nn.functional import row_starts, segment_matmul
 from geco.nn.graph.remembered import tables
 from geco.nn.ops import limits
-from geco.nn.ops.protocol import Kept, Projection
+from geco.nn.ops.protocol import Gradients, Kept, Projection
 from geco.nn.ops.short_ring_pairs import Block, arrange
-from geco.nn.ops.short_ring_windows import lay
+from geco.nn.ops.short_ring_windows import Csr, lay
 
 __all__ = ["WaveRings"]
 
-Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
-Filter = tuple[
-    Tensor, Tensor
-]  # real and imaginary parts of one filter's harmonics on the rings of a block, (G, h, D) each
+# One filter's harmonics on the rings of a block, real and imaginary parts, (G, h, D) each.
+Harmonics = tuple[Tensor, Tensor]
 
 
 class WaveRings:
@@ -85,9 +83,7 @@ class WaveRings:
                 kept += [gates, *seen, *mixed]
         return rows.index_select(0, self.back), kept
 
-    def backward(
-        self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept
-    ) -> tuple[list[Tensor], Tensor, Tensor, tuple[Tensor, ...]]:
+    def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts, weight, bias and the filters' spectra."""
         parts, centre, weight, bias = projection
         order, widths = len(weight) - 1, [part.shape[1] for part in parts]
@@ -113,7 +109,8 @@ class WaveRings:
                 dw.addmm_(flat.t(), x)
                 torch.mm(flat, w, out=drow)
         dparts = [drow.index_select(0, self.back) for drow in drows]
-        return dparts, torch.cat(dweights, 1).view_as(weight), dbias, self._transform_back(dspectra, order)
+        dweight = torch.cat(dweights, 1).view_as(weight)
+        return Gradients(dparts, dweight, dbias, self._transform_back(dspectra, order))
 
     def _transform_back(self, dspectra: list[Tensor], order: int) -> tuple[Tensor, ...]:
         real, imag = (segment_matmul(*unfold, d).double() for unfold, d in zip(self.unfold, dspectra, strict=True))
@@ -124,7 +121,7 @@ class WaveRings:
         dtaps = torch.stack([window.back(parts, block) for block, window, *parts in pieces]).sum(0)  # (2 S + 1, K * D)
         return dspectrum, dtaps.double().t().unflatten(0, (order, -1))
 
-    def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Filter]]:
+    def _filters(self, spectra: Sequence[Tensor], weight: Tensor) -> list[list[Harmonics]]:
         """Return each block's K filters."""
         each = (s.view(len(s), -1, weight.shape[1]).split(self.waves) for s in spectra)  # (G * h, K, D)
         shaped = ([p.unflatten(0, (-1, b.waves)).unbind(2) for p, b in zip(e, self.blocks, strict=True)] for e in each)
@@ -145,16 +142,14 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 
 
 def _convolve(
-    block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Filter]
+    block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """Return the gates ``(T, K, D)``, the harmonics each convolution saw ``(2, G, h, D)``, and its result ``(T,
-    D)``.
-    """
+    """Return the gates ``(T, K, D)``, each convolution's harmonics ``(2, G, h, D)`` and result ``(T, D)``."""
     gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
     rings, seen, mixed = block.opened(), list[Tensor](), list[Tensor]()
     for i, (p, q) in enumerate(filters):
-        seen.append(rings.see(v if i == 0 else gates[:, i - 1] * mixed[-1]))
-        mixed.append(rings.make(_times(seen[-1], p, q, 1.0)))
+        seen.append(rings.analysis(v if i == 0 else gates[:, i - 1] * mixed[-1]))
+        mixed.append(rings.synthesis(_times(seen[-1], p, q, 1.0)))
     return gates, seen, mixed
 
 
@@ -164,16 +159,16 @@ def _convolve_back(
     gates: Tensor,
     seen: list[Tensor],
     mixed: list[Tensor],
-    filters: list[Filter],
-    dfilters: list[Filter],
+    filters: list[Harmonics],
+    dfilters: list[Harmonics],
 ) -> Tensor:
     """Return the gradient of gates and value, ``(T, K + 1, D)``, and write that of the filters."""
     rings, dz = block.opened(), gates.new_empty(len(gates), gates.shape[1] + 1, gates.shape[2])
     for i in reversed(range(len(filters))):
         torch.mul(top, mixed[i], out=dz[:, i])
-        dy = rings.see(top * gates[:, i])
+        dy = rings.analysis(top * gates[:, i])
         _correlate(seen[i], dy, *dfilters[i])
-        top = rings.make(_times(dy, *filters[i], -1.0))
+        top = rings.synthesis(_times(dy, *filters[i], -1.0))
     dz[:, -1] = top
     return dz.index_fill_(0, block.empty, 0.0)
 
@@ -206,8 +201,7 @@ def _layout(
     at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands, unit)
     row = at + (waves.cumsum(0) - waves).unsqueeze(1)
     by = torch.argsort(row.flatten(), stable=True)
-    counts = torch.bincount(row.flatten(), minlength=int(waves.sum()))
-    pointer = torch.nn.functional.pad(counts.cumsum(0), (1, 0)).to(device)
+    pointer = row_starts(row.flatten(), int(waves.sum())).to(device)
     fold = [(pointer, (by % bands).to(device), value.flatten()[by].to(device)) for value in (real, imag)]
     each = torch.arange(bands + 1).mul(len(row)).to(device)  # every ring has one entry of every harmonic
     unfold = [(each, row.t().flatten().to(device), value.t().flatten().to(device, dtype)) for value in (real, imag)]
