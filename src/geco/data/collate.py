@@ -126,9 +126,9 @@ def _level(name: str, info: Info) -> str:
 
 
 def _check_splits(dataset: GraphDataset) -> None:
-    what = "nodes" if dataset.info.level == "node" and len(dataset) == 1 else "graphs"
-    total = dataset.num_nodes if what == "nodes" else len(dataset)
+    what = f"{dataset.unit}s"
     for number in range(dataset.num_splits):
+        total = len(dataset) if dataset.unit == "graph" else int(dataset.arrays[f"ptr/{dataset.unit}"][-1])
         split = dataset.split(number)
         seen = torch.cat([split.train, split.valid, split.test])
         if seen.numel() and (int(seen.min()) < 0 or int(seen.max()) >= total):
