@@ -116,7 +116,7 @@ def test_wrong_fractions_are_refused(fractions: tuple[float, float, float]) -> N
 def test_time_split_never_trains_on_what_is_newer(times: list[int], fractions: tuple[float, float, float]) -> None:
     split, given = time_split(times, fractions), np.array(times, int)
     assert everything(split) == list(range(len(times)))
-    ages = [set(given[part].tolist()) for part in (split.train, split.valid, split.test)]
+    ages = [set(given[part.numpy()].tolist()) for part in (split.train, split.valid, split.test)]
     assert all(max(older) < min(newer) for i, older in enumerate(ages) for newer in ages[i + 1 :] if older and newer)
     assert len(split.train) <= round(len(times) * fractions[0]) + 1  # what is of one time goes to the newer part
 
@@ -125,7 +125,7 @@ def test_different_times_are_split_as_asked() -> None:
     times = np.random.default_rng(0).permutation(100)
     split = time_split(times, (0.7, 0.2, 0.1))
     assert sizes(split) == [70, 20, 10]
-    assert sorted(times[split.test].tolist()) == list(range(90, 100))
+    assert sorted(times[split.test.numpy()].tolist()) == list(range(90, 100))
 
 
 @given(st.integers(3, 100), st.integers(3, 10), seeds, st.booleans())
