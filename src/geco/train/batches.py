@@ -83,7 +83,9 @@ class OneGraphLinks:
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.links = LinkTask(dataset, config.data.split, config.seed, device)
-        self.data = _whole(dataset[0], config, device)
+        graph = dataset[0]
+        del graph.edge_label_index, graph.edge_label  # the network is given nothing of what validation and test ask
+        self.data = _whole(graph, config, device)
         self.nodes = float(dataset.num_nodes)
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:

@@ -63,6 +63,14 @@ def test_labels_of_nodes_may_be_features(folder: Path) -> None:
     assert read_own(folder, options)[0][0].x.tolist() == [[float(i), float(i % 3)] for i in range(10)]
 
 
+def test_nodes_without_features(folder: Path) -> None:
+    dataset, schema = read_own(
+        folder, OwnOptions(task="link", ignore=("age", "type", "label"), fractions=(0.6, 0.2, 0.2))
+    )
+    assert dataset[0].x.tolist() == [[1.0]] * 10
+    assert any("nodes have no feature columns" in note for note in schema.notes)
+
+
 def test_by_time(folder: Path) -> None:
     dataset, schema = read_own(folder, OwnOptions(task="link", time="day", fractions=(0.6, 0.2, 0.2)))
     assert known(dataset, "train") == {(i, i + 1) for i in range(6)}

@@ -32,6 +32,10 @@ __all__ = ["as_links", "as_messages", "link_schema", "pair_sheet", "read_links",
 
 METRIC = "auroc"  # unless the user names another
 REFUSED = ("label", "level", "graph", "split_kind", "folds")  # flags without a meaning for links
+BLANK = (
+    "nodes have no feature columns: each gets a single feature, 1; encodings of the training edges, such as "
+    "--data.encodings rwse:16 lap-pe:16, tell them apart"
+)
 SAME = "directed links: a dot product cannot tell u to v from v to u; train with --model.head-layers 2 or more"
 
 
@@ -51,7 +55,8 @@ def read_links(
     nodes, left = _without_labels(nodes, options) if schema is None else (nodes, [])
     x, found = features(nodes, "nodes", schema)
     values, edge_columns = edge_values(edges, schema)
-    x = x if x.shape[1] else np.ones((len(x), 1), np.float32)
+    if not x.shape[1]:
+        x, left = np.ones((len(x), 1), np.float32), [*left, BLANK]
     graph = {"x": torch.from_numpy(x), "edge_index": torch.from_numpy(ends)} | values
     if schema is not None:
         return as_messages(graph, schema), schema
