@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geco.data.dataset import Split
-from geco.data.splits import random_split, scaffold_split, stratified_split
+from geco.data.splits import fold_splits, random_split, scaffold_split, stratified_split, time_split
 from geco.errors import UsageError
 
 parts = st.tuples(*[st.integers(0, 20)] * 3).filter(any).map(lambda w: tuple(part / sum(w) for part in w))
@@ -110,3 +110,42 @@ def test_scaffold_seed_orders_groups_of_equal_size() -> None:
 def test_wrong_fractions_are_refused(fractions: tuple[float, float, float]) -> None:
     with pytest.raises(UsageError, match="sum to 1"):
         random_split(10, fractions)
+
+
+@given(st.lists(st.integers(0, 20), max_size=80), parts)
+def test_time_split_never_trains_on_what_is_newer(times: list[int], fractions: tuple[float, float, float]) -> None:
+    split, given = time_split(times, fractions), np.array(times, int)
+    assert everything(split) == list(range(len(times)))
+    ages = [set(given[part.numpy()].tolist()) for part in (split.train, split.valid, split.test)]
+    assert all(max(older) < min(newer) for i, older in enumerate(ages) for newer in ages[i + 1 :] if older and newer)
+    assert len(split.train) <= round(len(times) * fractions[0]) + 1  # what is of one time goes to the newer part
+
+
+def test_different_times_are_split_as_asked() -> None:
+    times = np.random.default_rng(0).permutation(100)
+    split = time_split(times, (0.7, 0.2, 0.1))
+    assert sizes(split) == [70, 20, 10]
+    assert sorted(times[split.test.numpy()].tolist()) == list(range(90, 100))
+
+
+@given(st.integers(3, 100), st.integers(3, 10), seeds, st.booleans())
+def test_folds_are_each_tested_on_once(n: int, folds: int, seed: int, by_class: bool) -> None:
+    if folds > n:
+        with pytest.raises(UsageError, match=f"at most {n}; got {folds}"):
+            fold_splits(n, folds, seed)
+        return
+    labels = np.random.default_rng(seed).integers(0, 4, n) if by_class else None
+    found = fold_splits(n, folds, seed, labels)
+    assert len(found) == folds
+    assert sorted(torch.cat([split.test for split in found]).tolist()) == list(range(n))
+    for number, split in enumerate(found):
+        assert everything(split) == list(range(n))
+        assert torch.equal(split.valid, found[(number + 1) % folds].test)
+        for own in [np.arange(n)] if labels is None else [np.flatnonzero(labels == c) for c in range(4)]:
+            assert abs(np.isin(split.test, own).sum() - len(own) / folds) < 1
+    assert all(same(one, two) for one, two in zip(found, fold_splits(n, folds, seed, labels), strict=True))
+
+
+def test_two_folds_are_too_few() -> None:
+    with pytest.raises(UsageError, match="folds must be at least 3"):
+        fold_splits(10, 2)

@@ -13,7 +13,7 @@ from geco.data.dataset import GraphDataset, Info, Split
 from geco.errors import UsageError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer
-from geco.train.tasks import disagreement, loss
+from geco.train.tasks import disagreement, loss, score, scores
 
 CONFIG = Config(
     DataConfig("t", batch_size=7),
@@ -100,6 +100,20 @@ def test_consistency_learns_from_rows_without_a_label() -> None:
     assert both.step([(0, unlabelled, mask)]) > 0.0
     assert both.step([(0, batch, mask)]) > 0.0
     assert both.fit()["test"] > 0.9
+
+
+def test_links_of_many_graphs_have_their_score_per_graph_whatever_the_batches() -> None:
+    dataset = graphs("link")
+    found = []
+    for size in (3, 10):
+        trainer = Trainer(replace(CONFIG, data=DataConfig("t", batch_size=size)), dataset)
+        judged = trainer.batches.outputs(trainer.evaluated.eval(), ("test",))["test"]
+        found.append(scores(judged, trainer.info))
+    assert list(found[0]) == ["mrr-extended", "mrr", "mrr-filtered", "mrr-per-graph"]
+    assert found[0] == pytest.approx(found[1])
+    assert found[0]["mrr-per-graph"] == pytest.approx(found[0]["mrr"])  # a link in each graph
+    with pytest.raises(UsageError, match="auroc needs pairs without a link"):
+        score(judged, replace(trainer.info, metric="auroc"))
 
 
 @pytest.mark.parametrize("kind", ["labels", "values", "tokens", "link"])

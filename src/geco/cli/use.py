@@ -36,18 +36,16 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     use_cache(cache_dir)
     from geco.train.batches import serve
     from geco.train.build import device_of, prepared
-    from geco.train.tasks import score
+    from geco.train.tasks import scores
     from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     device = device_of(loaded.config)
     batches = serve(prepared(loaded.config, data_dir, offline), loaded.config, device)
     outputs = batches.outputs(loaded.network.to(device), ("valid", "test"))
-    rows = [
-        ["part", loaded.info.metric],
-        *([part, f"{score(found, loaded.info):.4f}"] for part, found in outputs.items()),
-    ]
-    print_table(rows)
+    found = {part: scores(judged, loaded.info) for part, judged in outputs.items()}
+    names = [name for name in found["valid"] if name in found["test"]]  # Hits@k may be possible in one of them only
+    print_table([["part", *names], *([part, *(f"{own[name]:.4f}" for name in names)] for part, own in found.items())])
 
 
 def predict(
@@ -55,6 +53,7 @@ def predict(
     /,
     data: Annotated[Path, arg(metavar="PATH", help_behavior_hint="")],
     output: Annotated[Path, arg(metavar="OUT.csv", aliases=["-o"], help_behavior_hint="")],
+    pairs: Annotated[Path | None, arg(metavar="PAIRS.csv", help_behavior_hint="")] = None,
 ) -> None:
     """Predict for new files: those of the form the network was trained on, labels left out or not; graphs of any size.
 
@@ -62,16 +61,29 @@ def predict(
         run: folder of `geco train`.
         data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
         output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
+        pairs: for networks on links, a table with the columns source and target: pairs of nodes to score. All edges of
+            the files pass messages then.
     """
+    import torch
+
     from geco.data.user.read import ids, read_own
+    from geco.data.user.read import pairs as read_pairs
     from geco.store import write_file
     from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     schema = loaded.reading(data)
+    if (loaded.info.level == "link") != (pairs is not None):
+        wanted = "give the pairs of nodes to score: --pairs PAIRS.csv" if pairs is None else "leave out --pairs"
+        raise UsageError(f"{run} predicts {loaded.info.level}s; {wanted}")
     dataset, _ = read_own(data, schema=schema)
+    if pairs is None:
+        rows = _rows(loaded, ids(data, schema), loaded.predict(dataset))
+    else:
+        ends, names = read_pairs(data, pairs, schema)
+        rows = _links(names, loaded.predict_links(dataset, torch.from_numpy(ends)))
     table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows(_rows(loaded, ids(data, schema), loaded.predict(dataset)))
+    csv.writer(table, lineterminator="\n").writerows(rows)
     write_file(output, table.getvalue().encode())
     print_line(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
 
@@ -89,6 +101,13 @@ def _rows(run: Run, ids: list[str], found: Tensor) -> Iterator[list[str]]:
     for key, row in zip(ids, found.tolist(), strict=True):
         best = [names[row.index(max(row))]] if info.target == "class" else []
         yield [key, *best, *(f"{value:.6g}" for value in row)]
+
+
+def _links(names: list[tuple[str, str]], found: Tensor) -> Iterator[list[str]]:
+    """Yield the heading and a row for each pair of nodes."""
+    yield ["source", "target", "p(link)"]
+    for key, value in zip(names, found.tolist(), strict=True):
+        yield [*key, f"{value:.6g}"]
 
 
 def explain(

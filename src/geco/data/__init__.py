@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; a name is imported when
     from geco.data.dataset import GraphDataset, Info, Split
     from geco.data.encodings import encode
     from geco.data.encodings.structure_order import StructureOrder, structure_order
+    from geco.data.links import link_dataset
     from geco.data.load_dataset import load
     from geco.data.loaders import GraphLoader
 else:
@@ -22,6 +23,7 @@ else:
         "Split": "dataset",
         "StructureOrder": "encodings.structure_order",
         "encode": "encodings",
+        "link_dataset": "links",
         "load": "load_dataset",
         "structure_order": "encodings.structure_order",
     }
@@ -40,6 +42,7 @@ __all__ = [
     "Split",
     "StructureOrder",
     "encode",
+    "link_dataset",
     "load",
     "structure_order",
 ]

@@ -8,12 +8,18 @@ from typing import get_args
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from geco.data.dataset import ENDS, LEVELS, GraphDataset, Info, Level, Split, Target
 from geco.errors import DataError
 
-__all__ = ["check", "collect", "compact", "with_splits"]
+__all__ = ["ONE_KIND", "check", "collect", "compact", "with_splits"]
+
+ONE_KIND = (
+    "GECO reads graphs whose nodes are of one kind. Put all kinds into one table of nodes, and of edges, with a column "
+    "that says which: it becomes a feature (in PyG: data.to_homogeneous(), with node_type and edge_type one-hot). "
+    "Models with weights of their own for each kind are in PyG: HGTConv, to_hetero"
+)
 
 
 def collect(info: Info, graphs: Iterable[Data | Mapping[str, Tensor]], splits: Sequence[Split] = ()) -> GraphDataset:
@@ -27,6 +33,8 @@ def collect(info: Info, graphs: Iterable[Data | Mapping[str, Tensor]], splits: S
     columns: dict[str, list[Tensor]] = {}
     counts: dict[str, list[int]] = {"node": [], "edge": [], "link": []}
     for graph in graphs:
+        if isinstance(graph, HeteroData):
+            raise DataError(f"{info.name}: graph {len(counts['node'])} is a HeteroData. {ONE_KIND}")
         items = graph.to_dict() if isinstance(graph, Data) else dict(graph)
         if "num_nodes" not in items and "x" not in items:
             raise DataError(
@@ -126,9 +134,9 @@ def _level(name: str, info: Info) -> str:
 
 
 def _check_splits(dataset: GraphDataset) -> None:
-    what = "nodes" if dataset.info.level == "node" and len(dataset) == 1 else "graphs"
-    total = dataset.num_nodes if what == "nodes" else len(dataset)
+    what = f"{dataset.unit}s"
     for number in range(dataset.num_splits):
+        total = len(dataset) if dataset.unit == "graph" else int(dataset.arrays[f"ptr/{dataset.unit}"][-1])
         split = dataset.split(number)
         seen = torch.cat([split.train, split.valid, split.test])
         if seen.numel() and (int(seen.min()) < 0 or int(seen.max()) >= total):

@@ -43,7 +43,8 @@ class Info:
         metric: name of the score.
         categories: number of categories of each column of x where x holds categories, else empty.
         edge_categories: the same for ``edge_attr``.
-        names: of the targets (classes, columns, or the vocabulary of tokens), if they have any.
+        names: of the targets (classes, columns, the kind of link in one graph, or the vocabulary of tokens), if they
+            have any.
         note: what a reader of a result must know.
     """
 
@@ -70,7 +71,7 @@ class Info:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Numbers of the training, validation and test nodes (one graph) or graphs (several)."""
+    """Numbers of the training, validation and test nodes or links (one graph) or graphs (several)."""
 
     train: Tensor
     valid: Tensor
@@ -124,6 +125,12 @@ class GraphDataset(Dataset[Data]):
         if any(part is None for part in found):
             raise DataError(f"{self.info.name} has splits 0 to {self.num_splits - 1}, split {number} was asked for")
         return Split(*(part.long() for part in found if part is not None))
+
+    @property
+    def unit(self) -> Level:
+        """What a split is over: nodes or links of one graph, or graphs."""
+        named = self.info.level == "link" and bool(self.info.names)  # by `geco.data.links.link_dataset`
+        return self.info.level if len(self) == 1 and (named or self.info.level == "node") else "graph"
 
     @property
     def num_splits(self) -> int:

@@ -1,4 +1,4 @@
-"""Splits made from a seed: random, by class, and by molecular scaffold. Pure functions: equal arguments, equal
+"""Splits: random, by class, in folds, by molecular scaffold and by time. Pure functions: equal arguments, equal
 split.
 """
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from geco.data.dataset import Split
 from geco.errors import UsageError
 
-__all__ = ["random_split", "scaffold_split", "stratified_split"]
+__all__ = ["fold_splits", "random_split", "scaffold_split", "stratified_split", "time_split"]
 
 Fractions = tuple[float, float, float]
 EIGHTY = (0.8, 0.1, 0.1)
@@ -96,6 +96,55 @@ def scaffold_split(scaffolds: Sequence[str], fractions: Fractions = EIGHTY, seed
         part[group] = 0 if first or sizes[group] <= room[0] else 1 if sizes[group] <= room[1] else 2
         room[part[group]] -= sizes[group]
     return _split(*(np.flatnonzero(part[groups] == number) for number in range(3)))
+
+
+def time_split(times: Sequence[float] | np.ndarray, fractions: Fractions = EIGHTY) -> Split:
+    """Split by time: the oldest are for training, the newest for test.
+
+    What is of one time stays together, in the part in which the last of it falls, so that nothing of a day or a year
+    is trained on while the rest of it is asked for.
+
+    Args:
+        times: of each, ``(n,)``.
+        fractions: of training, validation and test; together 1.
+
+    Example:
+        >>> time_split([2020, 2018, 2019, 2020, 2017, 2017], (0.5, 0.25, 0.25))
+        Split(train=tensor([1, 4, 5]), valid=tensor([2]), test=tensor([0, 3]))
+    """
+    given = np.asarray(times)
+    train, valid, _ = _shares(len(given), fractions)
+    last = np.searchsorted(np.sort(given), given, side="right") - 1  # place of the last one as old as each
+    part = (last >= train).astype(np.int64) + (last >= train + valid)
+    return _split(*(np.flatnonzero(part == number) for number in range(3)))
+
+
+def fold_splits(
+    n: int, folds: int, seed: int = 0, labels: Sequence[float] | np.ndarray | Tensor | None = None
+) -> list[Split]:
+    """Return K splits for cross-validation: in split i, fold i is for test and the next one for validation.
+
+    Folds have n/K members to within one; with labels each class is spread over the folds to within one member, too.
+
+    Args:
+        n: how many there are.
+        folds: K, at least 3.
+        seed: of the order.
+        labels: class of each, ``(n,)``.
+
+    Example:
+        >>> [split.test.tolist() for split in fold_splits(6, 3, labels=[0, 0, 0, 1, 1, 1])]
+        [[2, 3], [0, 5], [1, 4]]
+    """
+    if not 3 <= folds <= n:
+        raise UsageError(f"folds must be at least 3, for training, validation and test, and at most {n}; got {folds}")
+    order = np.random.default_rng(seed).permutation(n)
+    if labels is not None:
+        order = order[np.argsort(np.asarray(labels)[order], kind="stable")]  # class after class, shuffled within
+    fold = np.empty(n, np.int64)
+    fold[order] = np.arange(n) % folds
+    parts = ((fold - number) % folds for number in range(folds))  # 0 is for test, 1 for validation
+    return [_split(*map(np.flatnonzero, (part > 1, part == 1, part == 0))) for part in parts]
 
 
 def _shares(n: int, fractions: Fractions) -> tuple[int, int, int]:

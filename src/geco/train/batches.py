@@ -5,6 +5,7 @@ Shapes: N nodes, B graphs of a batch, T targets.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -17,12 +18,14 @@ from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
 from geco.errors import UsageError
 from geco.nn.functional import compact
+from geco.nn.network.link_heads import LinkHead
 from geco.nn.network.network import Network
 from geco.train.config import Config
 from geco.train.data_checks import check_batches, check_inputs, column_names
+from geco.train.links import LinkTask
 from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "as_trained", "outputs_of", "serve"]
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "OneGraphLinks", "as_trained", "outputs_of", "serve"]
 
 
 class Batches(Protocol):
@@ -50,14 +53,9 @@ class OneGraph:
     steps = 1
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
-        self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
-        plain = device.type == "cpu" and config.train.amp == "off" and not config.model.standardise
-        if data.x is not None:
-            data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
-        if plain and data.x is not None and data.x.is_floating_point():
-            data.x = compact(data.x)
-        self.data = data.to(device)
-        self.masks = {"train": data.train_mask, "valid": data.val_mask, "test": data.test_mask}
+        self.info, graph = dataset.info, FullGraphLoader(dataset, config.data.split).graph
+        self.data = _whole(graph, config, device)
+        self.masks = {"train": self.data.train_mask, "valid": self.data.val_mask, "test": self.data.test_mask}
         self.nodes = float(dataset.num_nodes)
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
@@ -74,6 +72,39 @@ class OneGraph:
         """Return what one pass gives for every part."""
         output = model(self.data).float()
         return {part: judge(output, self.data, self.masks[part], self.info) for part in parts}
+
+
+class OneGraphLinks:
+    """The edges of the training part at every step, and pairs of nodes with and without a link; the split is over
+    links.
+    """
+
+    steps = 1
+
+    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
+        self.links = LinkTask(dataset, config.data.split, config.seed, device)
+        graph = dataset[0]
+        del graph.edge_label_index, graph.edge_label  # the network is given nothing of what validation and test ask
+        self.data = _whole(graph, config, device)
+        self.nodes = float(dataset.num_nodes)
+
+    def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
+        """Yield the graph once, with the epoch's pairs."""
+        if start == 0:
+            data = copy.copy(self.data)
+            data.edge_label_index, data.edge_label = self.links.training(epoch)
+            yield data, None
+
+    def sample(self, epoch: int, count: int) -> Iterator[Data]:
+        """Yield the graph once."""
+        yield from [self.data][:count]
+
+    @torch.no_grad()
+    def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
+        """Return what one pass gives for every part."""
+        assert isinstance(model.head, LinkHead)
+        z = model(self.data).float()
+        return {part: self.links.judge(z, model.head, part) for part in parts}
 
 
 class ManyGraphs:
@@ -125,6 +156,17 @@ def as_trained(data: Data, config: Config) -> Data:
     return data
 
 
+def _whole(data: Data, config: Config, device: torch.device) -> Data:
+    """Return a single graph as it is trained on, its features as sparse as they may be."""
+    data = as_trained(data, config)
+    plain = device.type == "cpu" and config.train.amp == "off" and not config.model.standardise
+    if data.x is not None:
+        data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
+    if plain and data.x is not None and data.x.is_floating_point():
+        data.x = compact(data.x)
+    return data.to(device)
+
+
 def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: dict[str, Any] | None = None) -> Batches:
     """Return the data as the engine wants it; data that cannot be trained on is refused.
 
@@ -138,8 +180,9 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
         _check_consistency(dataset.info, config)
     check_inputs(dataset, config.data.split, column_names(schema))
     check_batches(dataset, config.data.split, config.data.batch_size)
-    one = len(dataset) == 1 and dataset.info.level == "node"
-    return OneGraph(dataset, config, device) if one else ManyGraphs(dataset, config, device)
+    kinds: dict[str, type[OneGraph | OneGraphLinks | ManyGraphs]]
+    kinds = {"node": OneGraph, "link": OneGraphLinks, "graph": ManyGraphs}
+    return kinds[dataset.unit](dataset, config, device)
 
 
 def _check_consistency(info: Info, config: Config) -> None:

@@ -72,7 +72,7 @@ def check_batches(dataset: GraphDataset, split: int, batch_size: int) -> None:
     """
     parts = dataset.split(split)
     for part in PARTS:
-        sizes = dataset.sizes if _unit(dataset) == "node" else dataset.sizes[getattr(parts, part)]
+        sizes = dataset.sizes if dataset.unit != "graph" else dataset.sizes[getattr(parts, part)]
         fewest = min(len(sizes), len(sizes) % batch_size or batch_size)  # graphs of the smallest batch
         least = 2 if part == "train" else 1
         if int(sizes.sort().values[:fewest].sum()) < least:
@@ -151,7 +151,7 @@ def _check_parts(dataset: GraphDataset, number: int) -> None:
     if dataset.num_splits == 0:
         raise DataError(f"{dataset.info.name} has no split into training, validation and test; import it with one")
     split, known = dataset.split(number), _labelled(dataset)
-    what, where = _unit(dataset), f"{dataset.info.name}: split {number}"
+    what, where = dataset.unit, f"{dataset.info.name}: split {number}"
     for part in PARTS:
         rows = getattr(split, part)
         if rows.numel() == 0:
@@ -170,18 +170,15 @@ def _check_parts(dataset: GraphDataset, number: int) -> None:
         )
 
 
-def _unit(dataset: GraphDataset) -> str:
-    return "node" if dataset.info.level == "node" and len(dataset) == 1 else "graph"
-
-
 def _labelled(dataset: GraphDataset) -> Tensor:
-    """Return which nodes of one graph ``(N,)``, or which graphs ``(B,)``, have any label."""
+    """Return which nodes or links of one graph ``(N,)``, or which graphs ``(B,)``, have any label."""
     info, arrays = dataset.info, dataset.arrays
     if info.level == "link":
-        return arrays["ptr/link"].long().diff() > 0
+        links = arrays["ptr/link"].long()
+        return links.diff() > 0 if dataset.unit == "graph" else torch.ones(int(links[-1]), dtype=torch.bool)
     y = arrays["node/y" if info.level == "node" else "graph/y"]
     known = (y.isfinite() if info.target in ("labels", "values") else y >= 0).view(len(y), -1).any(1)
-    if info.level == "graph" or _unit(dataset) == "node":
+    if info.level == "graph" or dataset.unit == "node":
         return known
     before = torch.nn.functional.pad(known.long().cumsum(0), (1, 0))  # of the nodes before each place
     return before[arrays["ptr/node"].long()].diff() > 0

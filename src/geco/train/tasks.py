@@ -6,17 +6,21 @@ of every node, and its head scores pairs of them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from geco.data.dataset import Info
+from geco.data.links import LINK_METRICS
+from geco.errors import UsageError
 from geco.nn.network.link_heads import LinkHead
 from geco.train.metrics import METRICS
-from geco.train.metrics.ranking import batched_reciprocal_ranks
+from geco.train.metrics.ranking import COLUMNS, KINDS, batched_reciprocal_ranks, shares
 
-__all__ = ["Judged", "disagreement", "judge", "loss", "score"]
+__all__ = ["Judged", "disagreement", "judge", "loss", "score", "scores"]
 
 Judged = tuple[Tensor, Tensor]  # what a metric is given: predictions and targets of the rows that count
 
@@ -78,9 +82,7 @@ def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.
     """Return what the metric is given for one batch: scores, or tokens, or reciprocal ranks, beside targets."""
     if info.level == "link":
         assert isinstance(head, LinkHead)
-        links = data.edge_label.view(-1) == 1
-        scores = head.all_pairs(output, data.ptr)  # (B, n, n)
-        return batched_reciprocal_ranks(scores, data.edge_label_index[:, links], data.ptr), data.edge_label[links]
+        return _ranks(head.all_pairs(output, data.ptr), data)
     if info.target == "tokens":
         return output.argmax(2), data.y_words if "y_words" in data else data.y.long()
     return _rows(output, data, mask, info)
@@ -89,7 +91,36 @@ def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.
 def score(judged: Judged, info: Info) -> float:
     """Return the data set's metric."""
     options = {"unknown": len(info.names) - 2, "end": len(info.names) - 1} if info.target == "tokens" else {}
-    return float(METRICS[info.metric].score(*judged, **options))
+    output, wanted = judged
+    if info.level == "link" and not info.metric.startswith("mrr"):
+        if output.shape[1] < len(COLUMNS):
+            raise UsageError(f"{info.metric} needs pairs without a link, of which {info.name} has none; choose mrr")
+        output = output[:, COLUMNS.index("score")]
+    return float(METRICS[info.metric].score(output, wanted, **options))
+
+
+def scores(judged: Judged, info: Info) -> dict[str, float]:
+    """Return the data set's metric, and for links the others that can be had of the same outputs, by name."""
+    names = [info.metric]
+    if info.level == "link":
+        none = int((judged[1] == 0).sum()) if judged[0].shape[1] == len(COLUMNS) else 0
+        more = ("mrr", "mrr-filtered", "mrr-extended", "mrr-per-graph") if none == 0 else LINK_METRICS
+        names += [name for name in more if name != info.metric and int(name.partition("@")[2] or 0) <= none]
+    return {name: score(judged, replace(info, metric=name)) for name in names}
+
+
+def _ranks(every: Tensor, data: Data) -> Judged:
+    """Return a row of ranks and share for each link, and one for each graph without links; which rows are links.
+
+    Args:
+        every: scores of all pairs of each graph, ``(B, n, n)``.
+        data: the graphs.
+    """
+    links = data.edge_label_index[:, data.edge_label.view(-1) == 1]
+    share, without = shares(links, data.ptr)
+    found = torch.cat([batched_reciprocal_ranks(every, links, data.ptr), share[:, None]], 1)
+    empty = F.pad(found.new_zeros(without, len(KINDS)), (0, 1), value=1.0)
+    return torch.cat([found, empty]), torch.arange(len(found) + without, device=found.device).lt(len(found)).long()
 
 
 def _rows(output: Tensor, data: Data, mask: Tensor | None, info: Info) -> Judged:

@@ -14,14 +14,17 @@ from torch import Tensor
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import GraphLoader
 from geco.data.molecules import ATOM_CATEGORIES
+from geco.data.nonlinks import UNDIRECTED
 from geco.data.user.schema import Column, Schema
-from geco.errors import CheckpointError, DataError
+from geco.errors import CheckpointError, DataError, UsageError
+from geco.nn.network.link_heads import LinkHead
 from geco.nn.network.network import Network
 from geco.store import has_entry, read_entry
 from geco.train.batches import as_trained
 from geco.train.build import encoded
 from geco.train.checkpoint import check_format
 from geco.train.config import Config, as_saved, from_table
+from geco.train.links import pair_scores
 
 __all__ = ["Run", "load_run"]
 
@@ -51,8 +54,22 @@ class Run:
         )
 
     @torch.no_grad()
+    def predict_links(self, dataset: GraphDataset, pairs: Tensor) -> Tensor:
+        """Return the probability of a link between pairs of nodes ``(2, L)`` of a graph: ``(L,)``.
+
+        Probabilities are those of training, where as many pairs had no link as had one; they serve to rank pairs.
+        """
+        if not isinstance(self.network.head, LinkHead):
+            raise UsageError(f"the network predicts {self.info.level}s, not links; use predict")
+        z = self.network(as_trained(encoded(dataset, self.config)[0], self.config)).float()
+        both = self.info.names == (UNDIRECTED,)
+        return pair_scores(self.network.head, z, pairs, both=both).sigmoid()
+
+    @torch.no_grad()
     def predict(self, dataset: GraphDataset) -> Tensor:
         """Return probabilities, or values, of every node ``(N, T)`` or graph ``(B, T)``; encodings are made here."""
+        if self.info.level == "link":
+            raise UsageError("the network predicts links, of pairs of nodes; use predict_links")
         dataset = encoded(dataset, self.config)
         if len(dataset) == 1 and self.info.level == "node":
             output: Tensor = self.network(as_trained(dataset[0], self.config)).float()

@@ -226,3 +226,22 @@ def test_split_kinds(tmp_path: Path) -> None:
         read_own(folder, OwnOptions(split_kind="scaffold"))
     one, two = (read_own(folder, OwnOptions(seed=seed))[0].split().train.tolist() for seed in (0, 1))
     assert one != two
+
+
+def test_types_of_nodes_and_edges_are_features(tmp_path: Path) -> None:
+    nodes = "id,type,age,label\nu1,user,30,0\nu2,user,40,1\ni1,item,1,0\ni2,item,2,1\n"
+    edges = "source,target,relation\nu1,i1,bought\nu2,i1,saw\nu1,u2,knows\n"
+    dataset, schema = read_own(write(tmp_path, nodes=nodes, edges=edges))
+    graph = dataset[0]
+    assert graph.x.tolist() == [[0, 1, 30], [0, 1, 40], [1, 0, 1], [1, 0, 2]]  # item, user, age
+    given = {(0, 2): "bought", (1, 2): "saw", (0, 1): "knows"}
+    kinds = ("bought", "knows", "saw")
+    for (u, v), row in zip(graph.edge_index.T.tolist(), graph.edge_attr.tolist(), strict=True):
+        assert row == [float(kind == given[min(u, v), max(u, v)]) for kind in kinds]
+    assert [c.categories for c in schema.select("edges", "feature")] == [kinds]
+
+
+def test_several_tables_of_nodes_are_told_what_to_do(tmp_path: Path) -> None:
+    write(tmp_path, users="id\n1\n", items="id\n2\n", bought="source,target\n1,2\n")
+    with pytest.raises(DataError, match=r"it holds bought.csv, items.csv, users.csv. GECO reads graphs"):
+        read_own(tmp_path)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from geco.errors import DataError, UsageError
 from geco.train.metrics import METRICS
-from geco.train.metrics.ranking import batched_reciprocal_ranks, mrr
+from geco.train.metrics.ranking import batched_reciprocal_ranks, hits, mrr, ranks_among, shares
 
 sys.modules.setdefault("outdated", None)  # ogb asks the network for its newest version otherwise
 
@@ -146,3 +146,47 @@ def test_wrong_ranks_are_refused() -> None:
     for prediction, target in ((torch.zeros(4), torch.ones(4)), (torch.zeros(4, 3), torch.ones(3))):
         with pytest.raises(UsageError, match="make them with batched_reciprocal_ranks"):
             mrr(prediction, target)
+
+
+def in_graphgps(batch: list[tuple[Tensor, list[tuple[int, int]]]]) -> float:
+    """Return what GraphGPS computes of one batch: the mean over graphs of the mean of their links, 0 without any."""
+    means = []
+    for scores, links in batch:
+        ranks = [row[0] for row in by_definition(scores, links)]
+        means.append(sum(ranks) / len(ranks) if ranks else 0.0)
+    return sum(means) / len(means)
+
+
+@given(batch=st.lists(graphs(), min_size=1, max_size=5))
+def test_per_graph_equals_graphgps(batch: list[tuple[Tensor, list[tuple[int, int]]]]) -> None:
+    scores, links, ptr = padded(batch, 0.0)
+    if links.shape[1] == 0:
+        return
+    share, without = shares(links, ptr)
+    rows = torch.cat([batched_reciprocal_ranks(scores, links, ptr), share[:, None]], 1)
+    rows = torch.cat([rows, torch.tensor([[0.0, 0.0, 0.0, 1.0]]).repeat(without, 1)])
+    label = torch.arange(len(rows)) < links.shape[1]
+    assert METRICS["mrr-per-graph"].score(rows, label.long()) == pytest.approx(in_graphgps(batch), abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=30), st.integers(1, 4))
+def test_hits_equal_ogb_with_ties(rows: list[tuple[int, int]], k: int) -> None:
+    from ogb.linkproppred import Evaluator
+
+    pairs, label = (torch.tensor(column) for column in zip(*rows, strict=True))
+    positive, negative = pairs[label == 1].float(), pairs[label == 0].float()
+    if len(negative) < k or not len(positive):
+        with pytest.raises(DataError, match=f"Hits@{k} needs a link and at least {k} pairs without one"):
+            hits(pairs.float(), label, k)
+        return
+    evaluator = Evaluator("ogbl-ddi")
+    evaluator.K = k
+    wanted = evaluator.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{k}"]
+    assert hits(pairs.float(), label, k) == pytest.approx(wanted)
+
+
+@given(st.integers(1, 5), st.integers(1, 9), st.integers(0, 100))
+def test_ranks_among_others_equal_ranks_in_a_graph(links: int, others: int, seed: int) -> None:
+    every = torch.randint(0, 4, (links, others + 1), generator=torch.Generator().manual_seed(seed)).float()
+    wanted = [reciprocal_ranks(row.expand(others + 1, -1), index([(0, 0)]))[0, 0] for row in every]
+    torch.testing.assert_close(ranks_among(every[:, 0], every[:, 1:]), torch.stack(wanted))

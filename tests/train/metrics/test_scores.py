@@ -62,7 +62,8 @@ SIZES = {"rows": st.integers(1, 60), "seed": st.integers(0, 10**6)}
 def test_directions() -> None:
     assert {name: metric.better for name, metric in METRICS.items()} == {
         **dict.fromkeys(("accuracy", "micro-f1", "macro-f1", "auroc", "ap"), "higher"),
-        **dict.fromkeys(("mrr", "mrr-filtered", "mrr-extended", "token-f1"), "higher"),
+        **dict.fromkeys(("mrr", "mrr-filtered", "mrr-extended", "mrr-per-graph", "token-f1"), "higher"),
+        **dict.fromkeys(("hits@10", "hits@50", "hits@100"), "higher"),
         "mae": "lower",
     }
 

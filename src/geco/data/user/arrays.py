@@ -17,11 +17,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from geco.data.collate import collect
+from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset
 from geco.data.safe.readers import read_npz, read_torch
 from geco.data.user.edges import spread
 from geco.data.user.labels import read_labels, read_parts, read_splits
+from geco.data.user.links import as_links, as_messages, link_schema
+from geco.data.user.partition import read_times
 from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import Field
 from geco.errors import DataError
@@ -51,19 +53,50 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
         raise DataError(
             f"{path}, edge_index: node {int(ends.max())} is out of range, x has {nodes} rows, numbered from 0"
         )
+    if (schema.level == "link") if schema else (options.task == "link"):
+        return _links(path, arrays, ends, nodes, options, schema)
     label = (schema.select(FILE, "label")[0].name if schema else None) or (options.label[0] if options.label else "y")
     labels = read_labels(_label_fields(path, arrays, label, nodes, schema), options.task, nodes, schema)
-    splits, notes = read_splits(labels, _parts(path, arrays, nodes), str(path), options, schema)
+    times = _times(path, arrays, nodes, options)
+    splits, notes = read_splits(labels, _parts(path, arrays, nodes), str(path), options, schema, times=times)
     ends, rows, edge_notes = spread(ends, nodes, schema.directed if schema else options.directed)
     graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends), "y": labels.y}
-    for name in ("edge_attr", "edge_weight"):
-        if name in arrays:
-            graph[name] = _floats(path, name, arrays[name], arrays["edge_index"].shape[1])[rows]
+    graph |= {name: values[rows] for name, values in _edge_values(path, arrays).items()}
     info = labels.info(path.stem, "node", options, schema)
     columns = [_describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema(
         "arrays", info, options.directed, columns, [*edge_notes, *notes]
     )
+
+
+def _links(
+    path: Path, arrays: Arrays, ends: np.ndarray, nodes: int, options: OwnOptions, schema: Schema | None
+) -> tuple[GraphDataset, Schema]:
+    """Return the graph as a data set of links; with a schema, all of its edges pass messages."""
+    graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends)}
+    graph |= _edge_values(path, arrays)
+    if schema is not None:
+        return as_messages(graph, schema), schema
+    times = _times(path, arrays, ends.shape[1], options)
+    dataset, notes = as_links(path, graph, options, {} if times is None else {"times": times})
+    columns = [_describe(name, array, "") for name, array in arrays.items()]
+    return dataset, link_schema("arrays", dataset, options.directed, columns, notes)
+
+
+def _edge_values(path: Path, arrays: Arrays) -> dict[str, Tensor]:
+    """Return features and weights of the edges as in the file."""
+    edges = arrays["edge_index"].shape[1]
+    return {n: _floats(path, n, arrays[n], edges) for n in ("edge_attr", "edge_weight") if n in arrays}
+
+
+def _times(path: Path, arrays: Arrays, rows: int, options: OwnOptions) -> np.ndarray | None:
+    """Return the time of each node or edge, if the split is by time."""
+    if options.time is None:
+        return None
+    found = _wanted(path, arrays, options.time).ravel()
+    if len(found) != rows:
+        raise DataError(f"{path}, {options.time}: a time for each of {rows} is wanted, got the shape {found.shape}")
+    return read_times(Field(options.time, pd.Series(found), lambda row: f"{path}, {options.time}, row {row}"))
 
 
 def count_nodes(path: Path) -> int:
@@ -90,6 +123,8 @@ def _load(path: Path) -> Arrays:
             raise DataError(f"{error}. A PyG Data object is saved as plain tensors by: {HOW}") from error
     if not isinstance(found, dict):
         raise DataError(f"{path} holds a {type(found).__name__}; a dictionary of tensors is wanted: {HOW}")
+    if any(isinstance(value, dict) and value for value in found.values()):  # HeteroData.to_dict()
+        raise DataError(f"{path} holds dictionaries of several kinds of nodes or edges. {ONE_KIND}")
     return {str(name): _array(value) for name, value in found.items() if _is_array(value)}
 
 

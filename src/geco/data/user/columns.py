@@ -26,13 +26,14 @@ USUAL: dict[Role, tuple[str, ...]] = {
     "graph": ("graph", "graph_id", "graphid"),
     "label": ("label", "labels", "y", "class", "target"),
     "split": ("split", "subset", "set", "partition"),
+    "time": (),  # only by flag: most tables with a date are not split by it
     "source": ("source", "src", "from", "u"),
     "target": ("target", "dst", "destination", "to", "v"),
     "weight": ("weight", "edge_weight", "w"),
     "smiles": ("smiles", "smi", "canonical_smiles"),
 }
 MOST_CATEGORIES = 50
-TEXT: tuple[Role, ...] = ("id", "graph", "label", "split", "source", "target", "smiles")  # kept as written
+TEXT: tuple[Role, ...] = ("id", "graph", "label", "split", "time", "source", "target", "smiles")  # kept as written
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def assign_known(table: Table, file: str, schema: Schema) -> Sheet:
         if column.file == file and column.role != "ignored":
             if column.name in names:
                 roles[column.name] = column.role
-            elif column.role not in ("label", "split"):
+            elif column.role not in ("label", "split", "time"):
                 raise DataError(_lacks(str(table.path), names, column.name, column.name))
     return _sheet(table, roles | {name: "ignored" for name in names if name not in roles})
 

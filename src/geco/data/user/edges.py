@@ -13,11 +13,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from geco.data.user.columns import Sheet
+from geco.data.user.columns import Sheet, features
+from geco.data.user.schema import Column, Schema
 from geco.data.user.tables import Field
 from geco.errors import DataError
 
-__all__ = ["both_ways", "cut", "read_ends", "read_owners", "spread"]
+__all__ = ["both_ways", "cut", "edge_values", "read_ends", "read_owners", "spread"]
 
 
 def read_owners(nodes: Sheet, graphs: Sheet | None) -> tuple[np.ndarray, pd.Index]:
@@ -106,6 +107,16 @@ def spread(ends: np.ndarray, nodes: int, directed: bool) -> tuple[np.ndarray, np
     ends, rows, repeats = both_ways(ends, nodes)
     dropped = f"; {repeats:,} repeated edges count once" if repeats else ""
     return ends, rows, [f"edges: made to run both ways (--directed keeps them as they are){dropped}"]
+
+
+def edge_values(edges: Sheet, schema: Schema | None) -> tuple[dict[str, Tensor], list[Column]]:
+    """Return ``edge_attr`` and ``edge_weight`` as in the file, where it has them, and what is known of the columns."""
+    attributes, found = features(edges, "edges", schema)
+    arrays = {"edge_attr": torch.from_numpy(attributes)} if attributes.shape[1] else {}
+    for field in edges.fields("weight"):
+        field.complete("the weight")
+        arrays["edge_weight"] = torch.from_numpy(field.numbers().astype(np.float32))
+    return arrays, edges.described("edges", found)
 
 
 def cut(

@@ -15,21 +15,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from geco.data.collate import collect
+from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset, Level, Split
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags, features
-from geco.data.user.edges import cut, read_ends, read_owners, spread
+from geco.data.user.edges import cut, edge_values, read_ends, read_owners, spread
 from geco.data.user.labels import Labels, read_labels, read_parts, read_splits
+from geco.data.user.links import pair_sheet, read_links, single
+from geco.data.user.partition import read_times
 from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import SUFFIXES, Field, Table, read_table
 from geco.errors import DataError
 
-__all__ = ["read_graphs", "row_names"]
+__all__ = ["read_graphs", "read_pairs", "row_names"]
 
 
 @dataclass(frozen=True)
 class _Sheets:
-    """The tables of a folder, and whether nodes or graphs have labels."""
+    """The tables of a folder, and whether nodes or graphs have labels, or links are asked for."""
 
     nodes: Sheet
     edges: Sheet
@@ -53,6 +55,8 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     sheets = _sheets_known(folder, schema) if schema else _sheets(folder, options)
     owner, names = read_owners(sheets.nodes, sheets.graphs)
     ends = read_ends(sheets.nodes, sheets.edges, owner, names)
+    if sheets.level == "link":
+        return read_links(folder, sheets.nodes, sheets.edges, ends, options, schema)
     fields = (
         sheets.labelled.fields("label")
         if schema
@@ -76,6 +80,21 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     return dataset, schema
 
 
+def read_pairs(folder: Path, path: Path, schema: Schema) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """Return pairs of nodes of a folder of tables, as rows ``(2, L)`` and as ids, from a table of sources and targets.
+
+    Args:
+        folder: with the nodes.
+        path: of the table of pairs, whose columns are called as those of edges.csv.
+        schema: of the data set.
+    """
+    nodes = _sheets_known(folder, schema).nodes
+    pairs = pair_sheet(read_table(path), schema)
+    owner, names = read_owners(nodes, None)
+    ends = read_ends(nodes, pairs, owner, names)
+    return ends, list(zip(*(pairs.field(role).texts() for role in ("source", "target")), strict=True))
+
+
 def row_names(folder: Path, schema: Schema) -> list[str]:
     """Return the ids of the nodes, graph after graph, or the names of the graphs, whichever are predicted."""
     sheets = _sheets_known(folder, schema)
@@ -91,6 +110,7 @@ def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
     nodes, edges, graphs = (_table(folder, name) for name in ("nodes", "edges", "graphs"))
     if nodes is None or edges is None:
         listed = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+        listed += f". {ONE_KIND}" if listed.count(SUFFIXES[0]) > 2 else ""  # users.csv, items.csv, bought.csv
         raise DataError(
             f"{folder} lacks {'nodes' if nodes is None else 'edges'}.csv (or .csv.gz, .parquet); it holds {listed}"
         )
@@ -98,11 +118,14 @@ def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
         raise DataError(f"{nodes.path}, line 2: there are no nodes; write a line for each node")
     check_flags([table for table in (nodes, edges, graphs) if table is not None], options)
     by_graph = _graph_sheet(graphs, options) if graphs else None
+    if options.task == "link":
+        pairs = assign(edges, ("source", "target", "weight", "split", "time"), options)
+        return _Sheets(single(assign(nodes, ("id", "graph", "split", "label"), options)), pairs, None, "link")
     level: Level = options.level or ("graph" if by_graph and by_graph.names("label") else "node")
     if level == "graph" and by_graph is None:
         raise DataError(f"{folder} lacks graphs.csv with a label for each graph, as --level graph asks for")
     return _Sheets(
-        assign(nodes, ("id", "graph", "split", *(("label",) if level == "node" else ())), options),
+        assign(nodes, ("id", "graph", "split", "time", *(("label",) if level == "node" else ())), options),
         assign(edges, ("source", "target", "weight", "graph"), options),
         by_graph,
         level,
@@ -113,7 +136,7 @@ def _graph_sheet(table: Table, options: OwnOptions) -> Sheet:
     """Give the columns of graphs.csv their roles; ``id`` names the graph if no other column does, and there are no
     features.
     """
-    sheet = assign(table, ("graph", "id", "label", "split"), options)
+    sheet = assign(table, ("graph", "id", "label", "split", "time"), options)
     new: dict[Role, Role] = {"feature": "ignored", "id": "ignored" if sheet.names("graph") else "graph"}
     if options.level == "node":
         new["label"] = "ignored"
@@ -158,15 +181,10 @@ def _edge_arrays(
 ) -> tuple[dict[str, Tensor], list[Column], list[str]]:
     """Return the arrays of the edges with nodes counted graph after graph, their columns, and notes on them."""
     place = np.argsort(np.argsort(owner, kind="stable"), kind="stable")
-    attributes, found = features(edges, "edges", schema)
+    values, columns = edge_values(edges, schema)
     ends, rows, edge_notes = spread(place[ends], len(owner), directed)
-    arrays = {"edge_index": torch.from_numpy(ends)}
-    if attributes.shape[1]:
-        arrays["edge_attr"] = torch.from_numpy(attributes[rows])
-    for field in edges.fields("weight"):
-        field.complete("the weight")
-        arrays["edge_weight"] = torch.from_numpy(field.numbers()[rows].astype(np.float32))
-    return arrays, edges.described("edges", found), edge_notes
+    arrays = {name: value[torch.from_numpy(rows)] for name, value in values.items()}
+    return {"edge_index": torch.from_numpy(ends)} | arrays, columns, edge_notes
 
 
 def _splits(
@@ -174,20 +192,30 @@ def _splits(
 ) -> tuple[list[Split], list[str]]:
     """Return the split, over the nodes of one graph or over many graphs, and notes on it."""
     many = int(owner.max()) > 0 or sheets.level == "graph"
-    sheet = sheets.graphs if many and sheets.graphs and sheets.graphs.names("split") else sheets.nodes
+    role: Role = "time" if options.time else "split"
+    sheet = sheets.graphs if many and sheets.graphs and sheets.graphs.names(role) else sheets.nodes
     known = None
     if many and sheets.level == "node":
         known = np.bincount(owner, labels.known) > 0  # a graph counts if any of its nodes has a label
-    fields = sheet.fields("split")
-    given = [_of_graphs(field, owner) if many and sheet is sheets.nodes else read_parts(field) for field in fields]
-    return read_splits(
-        labels, given, f"{sheet.table.path}, column {''.join(sheet.names('split'))}", options, schema, known
-    )
+    given = [
+        _of_graphs(field, owner, role) if many and sheet is sheets.nodes else _of_rows(field, role)
+        for field in sheet.fields(role)
+    ]
+    where = f"{sheet.table.path}, column {''.join(sheet.names(role))}"
+    flag = options.time or options.split
+    if flag and not given:
+        raise DataError(f"{sheet.table.path}: no column {flag!r}, by which to split")
+    times = given.pop() if role == "time" else None
+    return read_splits(labels, given, where, options, schema, known, times=times)
 
 
-def _of_graphs(field: Field, owner: np.ndarray) -> np.ndarray:
-    """Return the part of each graph, from the parts of its nodes, which must be the same."""
-    parts = read_parts(field)
+def _of_rows(field: Field, role: Role) -> np.ndarray:
+    return read_times(field) if role == "time" else read_parts(field)
+
+
+def _of_graphs(field: Field, owner: np.ndarray, role: Role) -> np.ndarray:
+    """Return the part or the time of each graph, from those of its nodes, which must be the same."""
+    parts = _of_rows(field, role)
     first = parts[np.unique(owner, return_index=True)[1]]
     if (parts != first[owner]).any():
         raise field.fail(parts != first[owner], "{} differs from other nodes of its graph; graphs are split as a whole")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from geco.data.dataset import Info, Level, Split, Target
-from geco.data.splits import random_split, scaffold_split, stratified_split
+from geco.data.splits import fold_splits, random_split, scaffold_split, stratified_split, time_split
 from geco.data.user.schema import METRICS, Column, OwnOptions, Schema
 from geco.data.user.tables import Field
 from geco.errors import DataError, UsageError
@@ -118,6 +118,7 @@ def read_splits(
     schema: Schema | None = None,
     known: np.ndarray | None = None,
     scaffolds: Callable[[], Sequence[str]] | None = None,
+    times: np.ndarray | None = None,
 ) -> tuple[list[Split], list[str]]:
     """Return the splits a file gives, or one made as the flags say, and notes on them.
 
@@ -131,19 +132,21 @@ def read_splits(
         schema: how such files were read before.
         known: whether each has a label, where graphs are split and nodes have labels.
         scaffolds: gives the scaffold of each, where there are molecules.
+        times: of each, where the split is by time.
     """
     unknown = int((~labels.known).sum())
     notes = [f"no label: {unknown:,} of {len(labels.y):,}; they are in no part of the split"] if unknown else []
     chosen, classes = (labels.known, labels.classes) if known is None else (known, None)
-    splits = [_given(parts, chosen) for parts in given]
     if schema is not None:
-        return splits, notes
+        return [_given(parts, chosen) for parts in given], notes
+    _check_flags(options)
+    own = options.folds == 0 and times is None
+    splits = [_given(parts, chosen) for parts in given] if own else []
     if splits and not all(len(split.train) for split in splits):
         raise DataError(f"{where}: nothing that has a label is in the training part; write train for some rows")
     note = f"split: from {where}"
     if not splits:
-        splits = [_made(options, np.flatnonzero(chosen), classes, scaffolds)]
-        note = f"split: {options.split_kind}, made with seed {options.seed}"
+        splits, note = _made(options, np.flatnonzero(chosen), classes, scaffolds, times)
     first = splits[0]
     sizes = f"{len(first.train):,} train, {len(first.valid):,} valid, {len(first.test):,} test"
     return splits, [*notes, f"{note}; {sizes}{f'; the first of {len(splits)}' if len(splits) > 1 else ''}"]
@@ -154,21 +157,54 @@ def _given(parts: np.ndarray, known: np.ndarray) -> Split:
 
 
 def _made(
-    options: OwnOptions, chosen: np.ndarray, classes: Tensor | None, scaffolds: Callable[[], Sequence[str]] | None
-) -> Split:
-    """Return a split of the chosen rows."""
-    if options.split_kind == "stratified":
-        if classes is None:
+    options: OwnOptions,
+    chosen: np.ndarray,
+    classes: Tensor | None,
+    scaffolds: Callable[[], Sequence[str]] | None,
+    times: np.ndarray | None,
+) -> tuple[list[Split], str]:
+    """Return splits of the chosen rows, and how they were made."""
+    known, seed = None if classes is None else classes[chosen], options.seed
+    note = f"split: {options.split_kind}, made with seed {seed}"
+    if times is not None:
+        made = [time_split(times[chosen], options.fractions)]
+        note = f"split: by time, column {options.time}, the oldest for training"
+        _check_times(made[0], times[chosen], options)
+    elif options.folds:
+        made = fold_splits(len(chosen), options.folds, seed, known)
+        note = f"split: {options.folds} folds{' by class' if known is not None else ''}, made with seed {seed}"
+    elif options.split_kind == "stratified":
+        if known is None:
             raise UsageError("a stratified split needs one class for each node or graph; use --split-kind random")
-        split = stratified_split(classes[chosen], options.fractions, options.seed)
+        made = [stratified_split(known, options.fractions, seed)]
     elif options.split_kind == "scaffold":
         if scaffolds is None:
             raise UsageError("a scaffold split needs molecules; use --split-kind random")
         every = scaffolds()
-        split = scaffold_split([every[i] for i in chosen.tolist()], options.fractions, options.seed)
+        made = [scaffold_split([every[i] for i in chosen.tolist()], options.fractions, seed)]
     else:
-        split = random_split(len(chosen), options.fractions, options.seed)
-    return Split(*(torch.from_numpy(chosen[part.numpy()]) for part in (split.train, split.valid, split.test)))
+        made = [random_split(len(chosen), options.fractions, seed)]
+    return [Split(*(torch.from_numpy(chosen[part.numpy()]) for part in vars(split).values())) for split in made], note
+
+
+def _check_flags(options: OwnOptions) -> None:
+    """Refuse flags that ask for two splits at once."""
+    given = {"--split": options.split, "--time": options.time, "--folds": options.folds}
+    named = [flag for flag, value in given.items() if value]
+    if options.split_kind != "random":
+        named += [f"--split-kind {options.split_kind}"] if named else []
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} each make a split; give one of them")
+
+
+def _check_times(split: Split, times: np.ndarray, options: OwnOptions) -> None:
+    wanted = zip(vars(split).items(), options.fractions, strict=True)
+    empty = [name for (name, part), share in wanted if share > 0 and not len(part)]
+    if empty:
+        raise DataError(
+            f"column {options.time} has {len(np.unique(times)):,} different times, too few for a split by time: what "
+            f"is of one time stays together, and nothing is left for {empty[0]}; choose other --fractions"
+        )
 
 
 def _target(fields: Sequence[Field], task: str | None) -> Target:

@@ -21,9 +21,10 @@ from geco.data.dataset import GraphDataset
 from geco.data.parallel import in_order, processors
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
 from geco.data.user.labels import read_labels, read_parts, read_splits
+from geco.data.user.partition import read_times
 from geco.data.user.schema import OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import Field, Table, read_table
-from geco.errors import DataError
+from geco.errors import DataError, UsageError
 
 __all__ = ["read_molecules"]
 
@@ -45,6 +46,8 @@ def read_molecules(
     from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
 
     refuse(options, ("id", "features", "source", "target", "weight", "graph", "directed"), "a file of molecules")
+    if options.task == "link":
+        raise UsageError(f"{path}: --task link is for the edges of one graph; a file of molecules has none to predict")
     if options.level == "node":
         raise DataError(f"{path}: a file of molecules has labels for graphs, not for nodes; leave out --level node")
     table = read_table(path)
@@ -54,7 +57,10 @@ def read_molecules(
     labels = read_labels(sheet.fields("label"), options.task, len(table.frame), schema)
     given = [read_parts(field) for field in sheet.fields("split")]
     where = f"{path}, column {''.join(sheet.names('split'))}"
-    splits, notes = read_splits(labels, given, where, options, schema, scaffolds=lambda: _scaffolds(smiles, workers))
+    times = next((read_times(field) for field in sheet.fields("time")), None)
+    splits, notes = read_splits(
+        labels, given, where, options, schema, scaffolds=lambda: _scaffolds(smiles, workers), times=times
+    )
     info = labels.info(path.name.split(".")[0], "graph", options, schema)
     info = replace(info, categories=ATOM_CATEGORIES, edge_categories=BOND_CATEGORIES)
     dataset = collect(info, _graphs(smiles, labels.y, workers), splits)
@@ -66,7 +72,7 @@ def _assign(table: Table, options: OwnOptions) -> Sheet:
     if not len(table.frame):
         raise DataError(f"{table.path}, line 2: there are no molecules; write a line for each")
     check_flags([table], options)
-    sheet = assign(table, ("smiles", "id", "label", "split"), options)
+    sheet = assign(table, ("smiles", "id", "label", "split", "time"), options)
     sheet.field("smiles")
     named = bool(sheet.names("label"))
     roles: dict[str, Role] = {}

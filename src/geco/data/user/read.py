@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from geco.data.dataset import GraphDataset
 from geco.data.user.arrays import ARRAY_SUFFIXES, count_nodes, read_arrays
 from geco.data.user.columns import assign
-from geco.data.user.graphs import read_graphs, row_names
+from geco.data.user.graphs import read_graphs, read_pairs, row_names
+from geco.data.user.links import pair_sheet
 from geco.data.user.molecules import read_molecules
 from geco.data.user.schema import OwnOptions, Schema
 from geco.data.user.tables import SUFFIXES, read_table
 from geco.errors import DataError
 
-__all__ = ["ids", "read_own"]
+__all__ = ["ids", "pairs", "read_own"]
 
 
 def read_own(
@@ -79,3 +82,24 @@ def ids(path: Path, schema: Schema) -> list[str]:
         named = assign(table, ("id",), OwnOptions()).names("id") or [schema.select("molecules", "smiles")[0].name]
         return [str(text) for text in table.frame[named[0]]]
     return [str(number) for number in range(count_nodes(path))]
+
+
+def pairs(path: Path, table: Path, schema: Schema) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """Return the pairs of nodes that a table names, as numbers ``(2, L)`` and as they are written.
+
+    Args:
+        path: of the graph, as given to `read_own`.
+        table: CSV or Parquet with a source and a target in each row; nodes of array files are numbered.
+        schema: of the data set.
+    """
+    if schema.form == "tables":
+        return read_pairs(path, table, schema)
+    sheet, nodes = pair_sheet(read_table(table), schema), count_nodes(path)
+    fields = [sheet.field(role) for role in ("source", "target")]
+    for field in fields:
+        field.complete("the node")
+        wrong = ~np.isin(field.numbers(), np.arange(nodes))
+        if wrong.any():
+            raise field.fail(wrong, f"{{}} is no node; they are numbered 0 to {nodes - 1}")
+    ends = np.stack([field.numbers().astype(np.int64) for field in fields])
+    return ends, list(zip(*(field.texts() for field in fields), strict=True))

@@ -12,7 +12,7 @@ from geco.errors import UsageError
 
 __all__ = ["METRICS", "Column", "OwnOptions", "Role", "Schema", "refuse"]
 
-Role = Literal["id", "graph", "source", "target", "weight", "smiles", "feature", "label", "split", "ignored"]
+Role = Literal["id", "graph", "source", "target", "weight", "smiles", "feature", "label", "split", "time", "ignored"]
 METRICS = {"class": "accuracy", "labels": "ap", "values": "mae"}  # unless the user names another
 
 
@@ -48,20 +48,26 @@ class OwnOptions:
     """
     split: str | None = None
     """Column that says train, valid or test (or 0, 1, 2); usually split, subset, set or partition."""
-    task: Literal["class", "labels", "values"] | None = None
-    """What the label is: one class of several, yes-or-no labels, or real values."""
+    time: str | None = None
+    """Column of dates or numbers to split by: the oldest are for training, the newest for test."""
+    task: Literal["class", "labels", "values", "link"] | None = None
+    """What the label is: one class of several, yes-or-no labels, or real values; link needs none and asks which nodes
+    are linked.
+    """
     level: Literal["node", "graph"] | None = None
     """What has a label: nodes or graphs."""
     directed: bool = False
     """Keep edges as they are. Without it every edge runs both ways, and repeated edges count once."""
     split_kind: Literal["random", "stratified", "scaffold"] = "random"
     """How to split where the files do not say."""
+    folds: int = 0
+    """Splits for cross-validation, made in place of one; `geco train NAME --data.split i` tests on fold i."""
     fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
     """Parts of training, validation and test where the files do not say."""
     seed: int = 0
     """Of the split."""
     metric: str | None = None
-    """Name of the score. Without it: accuracy, ap or mae for class, labels or values."""
+    """Name of the score. Without it: accuracy, ap, mae or auroc for class, labels, values or links."""
 
 
 def refuse(options: OwnOptions, names: tuple[str, ...], form: str) -> None:
@@ -143,14 +149,17 @@ class Schema:
 
     def summary(self, most: int = 30) -> str:
         """Return it as text; of many columns of the same role and type only the first and the number."""
-        what = {"class": "the class", "labels": "yes-or-no labels", "values": "values"}[self.target]
-        known = {"class": "classes", "labels": "labels (how many yes)", "values": "values (how many known)"}[
-            self.target
-        ]
+        kind, each = ("links" if self.level == "link" else self.target), f"of each {self.level}"
+        what, known = {
+            "class": (f"the class {each}", "classes"),
+            "labels": (f"yes-or-no labels {each}", "labels (how many yes)"),
+            "values": (f"values {each}", "values (how many known)"),
+            "links": ("whether two nodes are linked", "known"),
+        }[kind]
         pairs = [f"{name} {count:,}" for name, count in zip(self.names, self.counts, strict=True)]
         lines = [
             table([["column", "role", "type", "example", "missing"], *self._rows(most)]),
-            f"predicted: {what} of each {self.level}, scored by {self.metric}",
+            f"predicted: {what}, scored by {self.metric}",
             f"{known}: {', '.join(pairs[:most])}{f' and {len(pairs) - most} more' if len(pairs) > most else ''}",
         ]
         return "\n".join([*lines, *self.notes])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from geco.train.metrics.ranking import mrr
+from geco.train.metrics.ranking import hits, mrr, mrr_per_graph
 from geco.train.metrics.scores import accuracy, auroc, average_precision, macro_f1, mae, micro_f1
 from geco.train.metrics.tokens import token_f1
 
@@ -38,5 +38,9 @@ METRICS: dict[str, Metric] = {
     "mrr": Metric("higher", mrr),
     "mrr-filtered": Metric("higher", partial(mrr, kind="filtered")),
     "mrr-extended": Metric("higher", partial(mrr, kind="extended")),
+    "mrr-per-graph": Metric("higher", mrr_per_graph),
+    "hits@10": Metric("higher", partial(hits, k=10)),
+    "hits@50": Metric("higher", partial(hits, k=50)),
+    "hits@100": Metric("higher", partial(hits, k=100)),
     "token-f1": Metric("higher", token_f1),
 }
