@@ -228,6 +228,10 @@ class TrainConfig:
     """
     tensorboard: bool = False
     """Write TensorBoard's files too."""
+    wandb: bool = False
+    """Report to Weights & Biases too."""
+    mlflow: bool = False
+    """Report to MLflow too."""
     amp: Literal["off", "bf16"] = "off"
     """Mixed precision; FFTs and sparse products stay in float32."""
     deterministic: bool = False
