@@ -51,7 +51,8 @@ class OneGraph:
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
-        plain = device.type == "cpu" and config.train.amp == "off" and not config.model.standardise
+        scaled = config.model.standardise or config.model.scaling == "robust"
+        plain = device.type == "cpu" and config.train.amp == "off" and not scaled
         if data.x is not None:
             data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
         if plain and data.x is not None and data.x.is_floating_point():

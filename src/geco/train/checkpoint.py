@@ -32,11 +32,14 @@ FORMAT = 3  # 1: before 2026-11-18, when GECO had one filter; 2: when norm was t
 
 @dataclass
 class State:
-    """Where training is: the next batch, what the epoch's loss has added up to, and what validation has seen."""
+    """Where training is: the next batch, what loss and gradient norm of the epoch have added up to, and what validation
+    has seen.
+    """
 
     epoch: int = 0
     batch: int = 0
     loss_sum: float = 0.0
+    norm_sum: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
     best: dict[str, Any] = field(default_factory=dict)

@@ -117,6 +117,14 @@ class ModelConfig:
     """How encodings join the features; added ones have the whole width."""
     standardise: bool = False
     """Bring real features of nodes and edges to mean 0 and deviation 1, as seen in training."""
+    scaling: Literal["auto", "robust", "none"] = "auto"
+    """The same column by column: robust takes the logarithm where tails are heavy and leaves zeros and ones alone; auto
+    is for your own data, if its columns differ in size.
+    """
+    targets: Literal["auto", "standardised", "raw"] = "auto"
+    """How values are learnt; predictions and scores are in their own units either way. auto is standardised, by the
+    training part.
+    """
     embedding_init: Literal["xavier", "normal"] = "xavier"
     """How tables of categories start."""
     pool: Literal["mean", "sum", "max", "attention"] = "mean"

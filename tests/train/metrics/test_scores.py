@@ -63,7 +63,7 @@ def test_directions() -> None:
     assert {name: metric.better for name, metric in METRICS.items()} == {
         **dict.fromkeys(("accuracy", "micro-f1", "macro-f1", "auroc", "ap"), "higher"),
         **dict.fromkeys(("mrr", "mrr-filtered", "mrr-extended", "token-f1"), "higher"),
-        "mae": "lower",
+        **{"mae": "lower", "rmse": "lower", "r2": "higher"},
     }
 
 
