@@ -16,7 +16,7 @@ from geco.store import has_entry
 from geco.train.metrics import METRICS
 from geco.train.trained_run import load_run
 
-__all__ = ["find", "record", "runs_page"]
+__all__ = ["find", "record", "runs_page", "spread"]
 
 PARTS = ("train", "evaluate")  # whose seconds a run keeps
 SETTINGS = ("data", "model", "optim", "train")
@@ -94,13 +94,14 @@ def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:
 
 def _row(name: str, seeds: Sequence[dict[str, Any]]) -> list[str]:
     config, unfinished = seeds[0]["config"], sum(not seed["finished"] for seed in seeds)
-    scores = [_spread([seed["best"][part] for seed in seeds]) for part in ("valid", "test")]
+    scores = [spread([seed["best"][part] for seed in seeds]) for part in ("valid", "test")]
     count = f"{len(seeds)}, {unfinished} unfinished" if unfinished else str(len(seeds))
     best = ", ".join(str(seed["best"]["epoch"]) for seed in seeds)
     pace = statistics.median(epoch["train"] for seed in seeds for epoch in seed["epochs"])
     return [name, config["data"]["name"], config["model"]["name"], count, *scores, best, f"{pace:.3g}"]
 
 
-def _spread(values: list[float]) -> str:
+def spread(values: list[float]) -> str:
+    """Return mean and sample standard deviation of the scores of several seeds."""
     mean = f"{statistics.mean(values):.4f}"
     return f"{mean} ± {statistics.stdev(values):.4f}" if len(values) > 1 else mean

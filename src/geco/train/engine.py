@@ -25,12 +25,13 @@ from geco.train.batches import serve
 from geco.train.build import build, chosen, columns, device_of, seed_of
 from geco.train.checkpoint import State
 from geco.train.config import Config
+from geco.train.fine_tune import start_from
 from geco.train.finite_checks import blame, gradient_norm
 from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.run_folder import RunFolder
-from geco.train.targets import constant
+from geco.train.targets import GUESS, constant
 from geco.train.tasks import Judged, by_target, criterion, disagreement, loss, score
 from geco.train.unused import unused_fields
 
@@ -81,6 +82,8 @@ class Trainer:
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         if resume and self.run is not None:
             self._resume(self.run)
+        if config.init_from and not (self.state.epoch or self.state.batch):
+            self._start_from(Path(config.init_from))
 
     def _resume(self, run: RunFolder) -> None:
         try:
@@ -94,6 +97,15 @@ class Trainer:
             run.rewind(self.state.history)
         except BaseException:
             run.close()
+            raise
+
+    def _start_from(self, run: Path) -> None:
+        try:
+            start_from(self.model, run, self.config.seed)
+            self.evaluated.load_state_dict(self.model.state_dict())
+        except BaseException:
+            if self.run is not None:
+                self.run.close()
             raise
 
     @property
@@ -126,7 +138,7 @@ class Trainer:
                 "metric": self.metric,
                 "epochs": self.state.epoch,
                 "parameters": self.parameters,
-                "baseline": self.baseline,
+                "baseline": {GUESS[self.info.target]: self.baseline} if self.baseline else {},
                 "unused": self.unused,
             }
             if self.run is not None:

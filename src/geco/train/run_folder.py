@@ -103,14 +103,15 @@ class RunFolder:
             logger.info(
                 f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes)
             )
+            longer = any(name == "train.epochs" for name, *_ in changes)
+            if longer and self.config.optim.schedule in ("cosine", "linear"):
+                logger.info(f"the learning rate goes on where that of {self.config.train.epochs} epochs stands by now")
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
             write_file(self.path / "config.toml", to_toml(self.config).encode())
 
     def _free(self, name: str, old: Any, new: Any) -> bool:
-        """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
-        c = self.config
-        steady = c.optim.schedule in ("constant", "plateau") and not _staged(c.model.name)
-        return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
+        """Tell whether a setting may change; more epochs may follow, unless the network has stages of them."""
+        return name in FREE or (name == "train.epochs" and new > old and not _staged(self.config.model.name))
 
     def check(self) -> None:
         """Refuse to write into a folder that was removed, or made anew by another process, while this one trained."""
@@ -178,5 +179,7 @@ def _staged(name: str) -> bool:
 
 
 def _before(config: Config) -> Config:
-    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics."""
-    return replace(config, train=replace(config.train, statistics=0))
+    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics, and
+    from no other run.
+    """
+    return replace(config, train=replace(config.train, statistics=0), init_from="")

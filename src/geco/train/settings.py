@@ -266,6 +266,8 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
     """Of weights, dropout, batches and node orders."""
+    init_from: str = ""
+    """Run whose weights it starts from."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain types."""
