@@ -37,7 +37,7 @@ def test_one_that_fails_stops_the_others(seed: int, kind: type[Exception], messa
 
 
 def test_asked_to_stop_all_save_and_end(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted, match="stopped; what was trained is saved in .*, go on with --resume auto"):
+    with pytest.raises(Interrupted, match=r"stopped; what was trained is saved in .*, go on with --resume auto"):
         in_parallel(options(0, 1, 2), tmp_path, wait, lambda: len(list(tmp_path.glob("seed-*"))) == 2)
     assert sorted(path.parent.name for path in tmp_path.rglob("saved")) == ["seed-0", "seed-1"]
 
