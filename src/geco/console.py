@@ -111,6 +111,7 @@ class Meter:
     """
 
     SECONDS = 15.0  # between two lines where there is no terminal
+    SHOWN = ("loss", "valid", "test")
 
     def __init__(self, label: str, total: int) -> None:
         from tqdm import tqdm
@@ -120,7 +121,7 @@ class Meter:
 
     def show(self, line: dict[str, Any]) -> None:
         """Show the values of an evaluation; ``epoch`` says how far it is."""
-        values = "  ".join(f"{key} {value:.4f}" for key, value in line.items() if key != "epoch")
+        values = "  ".join(f"{key} {line[key]:.4f}" for key in self.SHOWN if key in line)
         if not self.bar.disable:
             self.bar.set_postfix_str(values, refresh=False)
             self.bar.update(line["epoch"] - self.bar.n)

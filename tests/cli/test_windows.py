@@ -53,4 +53,4 @@ def test_commands(tmp_path: Path) -> None:
     assert found.stderr == ""
     assert re.search(r"\nmemory +unknown\n", found.stdout)
     assert "peak memory unknown on this system, data included\n" in found.stdout
-    assert f"kept in {out}\npart" in found.stdout, "eval follows"
+    assert f"kept in {out}\nseed" in found.stdout, "eval follows"

@@ -183,7 +183,9 @@ def test_without_tensorboard_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("name", "refused"), [("geco", False), ("hyena", False), ("gcn", False), ("polynormer", True)])
 def test_more_epochs_may_follow_if_none_depends_on_their_number(name: str, refused: bool, tmp_path: Path) -> None:
     config = Config(model=ModelConfig(name), optim=OptimConfig(schedule="constant"), train=TrainConfig(epochs=3))
-    RunFolder(tmp_path / "run", config, resume=False).close()
+    begun = RunFolder(tmp_path / "run", config, resume=False)
+    begun.log({"epoch": 1}, {})
+    begun.close()
     longer = replace(config, train=TrainConfig(epochs=4))
     wrong = pytest.raises(CheckpointError, match=r"train\.epochs: 3 there, 4 now")
     with wrong if refused else contextlib.nullcontext():

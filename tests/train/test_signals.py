@@ -37,7 +37,7 @@ SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM, "USR1": signal.SIGUSR1}
 PLACES: dict[str, tuple[Any, str, int]] = {
     "first step": (Trainer, "step", 1),
     "step": (Trainer, "step", 6),
-    "validation": (Trainer, "score", 2),
+    "validation": (Trainer, "judged", 2),
     "saving": (checkpoint, "save", 2),
     "saving the best": (checkpoint, "save_best", 1),
 }

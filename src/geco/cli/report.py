@@ -33,6 +33,11 @@ def report(
     if not runs:
         raise UsageError("name at least one folder of `geco train`")
     records = {str(run): [record(folder) for folder in find(run)] for run in runs}
+    for name in [name for name, seeds in records.items() if not seeds]:
+        print_line(f"{name} has no finished epoch yet and is left out")
+        del records[name]
+    if not records:
+        raise UsageError("none of these runs has finished an epoch")
     footer = f"geco report {' '.join(map(str, runs))} -o {output}"
     text = runs_page(records, footer) if output.suffix == ".html" else json.dumps(records, indent=1) + "\n"
     write_file(output, text.encode())

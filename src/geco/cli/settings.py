@@ -36,7 +36,13 @@ class TrainOptions:
     """Run folder; runs/<data set>-<model> if not given."""
     seeds: Seeds = (0,)
     resume: Literal["never", "auto"] = "never"
-    """auto goes on with what the run folder holds, if it holds anything."""
+    """auto goes on with what the run folder holds, if anything; with more --train.epochs also if it is finished."""
+    init_from: Annotated[str, arg(metavar="RUN", help_behavior_hint="")] = ""
+    """Start from the weights of another run that fit by name and shape; the head may be another."""
+    jobs: int = 1
+    """Seeds trained at a time, each in a process of its own; results are those of one after the other."""
+    mlp: Flag = False
+    """Train an MLP beside it, which does not see the graph and is not kept, to tell what the graph is worth."""
     dry_run: Flag = False
     """Build everything, take one step, show what it would cost, write nothing."""
     offline: Flag = False
@@ -48,7 +54,7 @@ class TrainOptions:
 
     def resolved(self, seed: int) -> Config:
         """Return the configuration of one run."""
-        return Config(self.data, self.model, self.optim, self.train, seed)
+        return Config(self.data, self.model, self.optim, self.train, seed, self.init_from)
 
 
 def read(words: list[str]) -> TrainOptions:
@@ -59,7 +65,7 @@ def read(words: list[str]) -> TrainOptions:
     given = _given([word for word in words if word not in HELP])
     config = _configuration(given)
     settings = {"dataset": config.data.name} | {key: getattr(config, key) for key in SECTIONS}
-    options = TrainOptions(**{"seeds": (config.seed,)} | given | settings)
+    options = TrainOptions(**{"seeds": (config.seed,), "init_from": config.init_from} | given | settings)
     if set(words) & set(HELP):
         tyro.cli(TrainOptions, default=options, args=["--help"], prog=PROG, config=[FlagCreatePairsOff])
     return options

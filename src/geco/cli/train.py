@@ -7,18 +7,22 @@ import os
 import signal
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geco.cli.jobs import in_parallel
+from geco.cli.scores import print_scores
 from geco.cli.settings import TrainOptions, read
-from geco.console import Meter, print_line, print_table
+from geco.console import Meter, print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
 from geco.train.config import Config, to_toml
 
 if TYPE_CHECKING:
     from geco.data.dataset import GraphDataset
+    from geco.train.engine import Trainer
 
 __all__ = ["read", "train"]
 
@@ -27,39 +31,90 @@ def train(options: TrainOptions) -> None:
     """Run the command."""
     from geco.train.build import chosen, prepared
 
-    if not options.seeds or len(set(options.seeds)) != len(options.seeds):
-        raise UsageError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+    _check(options)
     config = options.resolved(options.seeds[0])
     out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     dataset = prepared(config, options.data_dir, options.offline)
-    print(to_toml(chosen(config, dataset)))
     if options.dry_run:
+        print(to_toml(chosen(config, dataset)))
         return _dry_run(config, dataset)
-    results = {}
+    print(f"settings that are not the defaults (all are in config.toml below {out}):\n")
+    print(to_toml(config, Config(seed=config.seed)) or "none\n")
     with _signals() as stopped:
-        for seed in options.seeds:
-            results[seed] = _one(
-                options.resolved(seed), dataset, out / f"seed-{seed}", options.resume == "auto", stopped
-            )
-    _report(results, out, config)
+        if options.jobs > 1:
+            results = in_parallel(options, out, _in_process, stopped)
+        else:
+            results = {seed: _one(options, dataset, seed, out / f"seed-{seed}", stopped) for seed in options.seeds}
+        mlp = _mlp(config, dataset, stopped) if options.mlp else {}
+    print_scores(results, dataset.info, {**results[options.seeds[0]]["baseline"], "mlp": mlp})
+    _conclude(results, out, config)
+
+
+def _check(options: TrainOptions) -> None:
+    if not options.seeds or len(set(options.seeds)) != len(options.seeds):
+        raise UsageError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+    if options.jobs < 1:
+        raise UsageError(f"--jobs must be at least 1, got {options.jobs}")
 
 
 def _one(
-    config: Config, dataset: GraphDataset, folder: Path, resume: bool, stopped: Callable[[], bool]
+    options: TrainOptions,
+    dataset: GraphDataset,
+    seed: int,
+    folder: Path,
+    stopped: Callable[[], bool],
+    tell: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
+    """Train one seed and return its result; without ``tell`` with a display of its own."""
     from geco.data.user.stored import stored_schema
     from geco.train.engine import Trainer
 
-    meter = Meter(f"seed {config.seed}", config.train.epochs)
-    schema = stored_schema(config.data.name)
+    config, schema = options.resolved(seed), stored_schema(options.data.name)
     about = schema.to_json() if schema else None
-    trainer = Trainer(config, dataset, folder, resume=resume, schema=about, tell=meter.show, stop=stopped)
+    trainer = Trainer(config, dataset, folder, resume=options.resume == "auto", schema=about, stop=stopped)
+    if seed == options.seeds[0]:
+        _introduce(trainer, dataset)
     if trainer.done:
         print_line(f"{folder} is finished already")
     elif trainer.state.epoch or trainer.state.batch:
         print_line(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
-    with meter:
+    with Meter(f"seed {seed}", config.train.epochs) if tell is None else contextlib.nullcontext() as meter:
+        trainer.tell = meter.show if meter is not None else tell or trainer.tell
         return trainer.fit()
+
+
+def _in_process(
+    options: TrainOptions, seed: int, folder: Path, tell: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Train one seed in a process of its own."""
+    from geco.train.build import prepared
+
+    dataset = prepared(options.resolved(seed), options.data_dir, options.offline)
+    with _signals([number for number in STOPS if number != signal.SIGINT], b"") as stopped:
+        return _one(options, dataset, seed, folder, stopped, tell)
+
+
+def _introduce(trainer: Trainer, dataset: GraphDataset) -> None:
+    """Say what is about to be trained, and what the network will not hear."""
+    from geco.train.summary import about_data, about_network, expected, period
+    from geco.train.unused import say_unused
+
+    config = trainer.config
+    print("\n".join([about_data(dataset, config.data.split), *about_network(trainer)]))
+    say_unused(trainer.unused, config.model.name, trainer.info.name)
+    if not trainer.done:
+        seconds, rest = expected(trainer), config.train.epochs - trainer.state.epoch
+        print(f"about {period(seconds)} an epoch, {period(seconds * rest)} for {rest} epochs\n", flush=True)
+
+
+def _mlp(config: Config, dataset: GraphDataset, stopped: Callable[[], bool]) -> dict[str, float]:
+    """Return what an MLP with the same settings scores, by the features of the nodes alone."""
+    from geco.train.engine import Trainer
+
+    model, data = replace(config.model, name="mlp", diffusion=0), replace(config.data, encodings=())
+    plain = replace(config, model=model, data=data, init_from="")
+    with Meter("mlp", config.train.epochs) as meter:
+        return Trainer(plain, dataset, tell=meter.show, stop=stopped).fit()
 
 
 def _dry_run(config: Config, dataset: GraphDataset) -> None:
@@ -69,12 +124,8 @@ def _dry_run(config: Config, dataset: GraphDataset) -> None:
         print(line)
 
 
-def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> None:
+def _conclude(results: dict[int, dict[str, Any]], out: Path, config: Config) -> None:
     metric = next(iter(results.values()))["metric"]
-    rows = [["seed", f"valid {metric}", f"test {metric}", "best epoch", "parameters"]]
-    for seed, r in results.items():
-        rows.append([str(seed), f"{r['valid']:.4f}", f"{r['test']:.4f}", str(r["epoch"]), f"{r['parameters']:,}"])
-    print_table(rows)
     tests = [r["test"] for r in results.values()]
     spread = (
         f" ± {statistics.stdev(tests):.4f} (sample standard deviation) over {len(tests)} seeds"
@@ -86,7 +137,9 @@ def _report(results: dict[int, dict[str, Any]], out: Path, config: Config) -> No
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[Callable[[], bool]]:
+def _signals(
+    numbers: Sequence[int] = STOPS, answer: bytes = b"stopping after this step; once more to stop at once\n"
+) -> Iterator[Callable[[], bool]]:
     """Turn the first request to stop into a flag that the loop asks for; a second one ends at once."""
     seen: list[int] = []
     owner = os.getpid()
@@ -99,9 +152,9 @@ def _signals() -> Iterator[Callable[[], bool]]:
         if seen:
             sys.exit(128 + signal.SIGTERM)
         seen.append(number)
-        os.write(2, b"stopping after this step; once more to stop at once\n")  # print is not safe in a handler
+        os.write(2, answer)  # print is not safe in a handler
 
-    before = {number: signal.signal(number, note) for number in STOPS}
+    before = {number: signal.signal(number, note) for number in numbers}
     try:
         yield lambda: bool(seen)
     finally:

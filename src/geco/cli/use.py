@@ -6,17 +6,19 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
+from geco.cli.scores import print_scores
 from geco.console import print_line, print_table
 from geco.errors import UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from geco.data.dataset import GraphDataset
     from geco.train.trained_run import Run
 
 __all__ = ["evaluate", "explain", "predict"]
@@ -25,7 +27,7 @@ RunPath = Annotated[Positional[Path], arg(metavar="RUN", help_behavior_hint="")]
 
 
 def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None, offline: Flag = False) -> None:
-    """Score a trained network on the validation and test parts of its data set.
+    """Score a trained network, or all seeds of one, on the validation and test parts of its data set.
 
     Args:
         run: folder of `geco train`.
@@ -34,18 +36,29 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
         offline: never download.
     """
     use_cache(cache_dir)
-    from geco.train.batches import serve
-    from geco.train.build import device_of, prepared
-    from geco.train.tasks import scores
-    from geco.train.trained_run import load_run
+    from geco.train.build import prepared
+    from geco.train.targets import GUESS, constant
+    from geco.train.trained_run import load_run, seed_folders
 
-    loaded = load_run(run)
+    runs = [load_run(folder) for folder in seed_folders(run)]
+    info, config = runs[0].info, runs[0].config
+    dataset = prepared(config, data_dir, offline)
+    results = {loaded.config.seed: _scored(loaded, dataset) for loaded in runs}
+    guess = {GUESS[info.target]: constant(dataset, config.data.split)} if info.target in GUESS else {}
+    print_scores(results, info, guess, each=True)
+
+
+def _scored(loaded: Run, dataset: GraphDataset) -> dict[str, Any]:
+    """Return the scores of a network on validation and test, and those of each target."""
+    from geco.train.batches import serve
+    from geco.train.build import device_of
+    from geco.train.tasks import by_target, score
+
     device = device_of(loaded.config)
-    batches = serve(prepared(loaded.config, data_dir, offline), loaded.config, device)
+    batches = serve(dataset, loaded.config, device)
     outputs = batches.outputs(loaded.network.to(device), ("valid", "test"))
-    found = {part: scores(judged, loaded.info) for part, judged in outputs.items()}
-    names = [name for name in found["valid"] if name in found["test"]]  # Hits@k may be possible in one of them only
-    print_table([["part", *names], *([part, *(f"{own[name]:.4f}" for name in names)] for part, own in found.items())])
+    named = {part: by_target(found, loaded.info) for part, found in outputs.items()}
+    return {**{part: score(found, loaded.info) for part, found in outputs.items()}, "targets": named}
 
 
 def predict(
@@ -69,9 +82,11 @@ def predict(
     from geco.data.user.read import ids, read_own
     from geco.data.user.read import pairs as read_pairs
     from geco.store import write_file
-    from geco.train.trained_run import load_run
+    from geco.train.trained_run import load_run, seed_folders
 
-    loaded = load_run(run)
+    loaded, seeds = load_run(run), len(seed_folders(run))
+    if seeds > 1:
+        print_line(f"of {seeds} seeds in {run}, seed {loaded.config.seed} predicts")
     schema = loaded.reading(data)
     if (loaded.info.level == "link") != (pairs is not None):
         wanted = "give the pairs of nodes to score: --pairs PAIRS.csv" if pairs is None else "leave out --pairs"

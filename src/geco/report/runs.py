@@ -12,21 +12,25 @@ from typing import Any
 from geco.errors import UsageError
 from geco.report.curves import curves
 from geco.report.page import facts, page, table
+from geco.store import has_entry
 from geco.train.metrics import METRICS
 from geco.train.trained_run import load_run
 
-__all__ = ["find", "record", "runs_page"]
+__all__ = ["find", "record", "runs_page", "spread"]
 
 PARTS = ("train", "evaluate")  # whose seconds a run keeps
 SETTINGS = ("data", "model", "optim", "train")
 
 
 def find(path: Path) -> list[Path]:
-    """Return the folders of the seeds of a run, or the folder itself if it is that of one seed."""
-    found = [folder for folder in (path, *sorted(path.glob("seed-*"))) if (folder / "metrics.jsonl").is_file()]
-    if not found:
-        raise UsageError(f"{path} is no folder of `geco train`: there is no metrics.jsonl in it or in seed-*")
-    return found
+    """Return the folders of the seeds of a run, or the folder itself if it is that of one seed.
+
+    Those that were never evaluated are left out; the list is empty if none was.
+    """
+    started = [folder for folder in (path, *sorted(path.glob("seed-*"))) if (folder / "config.toml").is_file()]
+    if not started:
+        raise UsageError(f"{path} is no folder of `geco train`: there is no config.toml in it or in seed-*")
+    return [folder for folder in started if has_entry(folder / "best") and _lines(folder / "metrics.jsonl")]
 
 
 def record(folder: Path) -> dict[str, Any]:
@@ -35,7 +39,7 @@ def record(folder: Path) -> dict[str, Any]:
     metrics, timing = (_lines(folder / f"{name}.jsonl") for name in ("metrics", "timing"))
     seconds = {line["epoch"]: line for line in timing}
     epochs = [
-        {**line, **{key: round(seconds.get(line["epoch"], {}).get(key, 0.0), 2) for key in PARTS}} for line in metrics
+        {**line, **{key: round(seconds.get(line["epoch"], {}).get(key, 0.0), 4) for key in PARTS}} for line in metrics
     ]
     sign = 1 if METRICS[info.metric].better == "higher" else -1
     best = max(epochs, key=lambda line: sign * line["valid"])
@@ -90,13 +94,14 @@ def runs_page(records: dict[str, list[dict[str, Any]]], footer: str) -> str:
 
 def _row(name: str, seeds: Sequence[dict[str, Any]]) -> list[str]:
     config, unfinished = seeds[0]["config"], sum(not seed["finished"] for seed in seeds)
-    scores = [_spread([seed["best"][part] for seed in seeds]) for part in ("valid", "test")]
+    scores = [spread([seed["best"][part] for seed in seeds]) for part in ("valid", "test")]
     count = f"{len(seeds)}, {unfinished} unfinished" if unfinished else str(len(seeds))
     best = ", ".join(str(seed["best"]["epoch"]) for seed in seeds)
     pace = statistics.median(epoch["train"] for seed in seeds for epoch in seed["epochs"])
-    return [name, config["data"]["name"], config["model"]["name"], count, *scores, best, f"{pace:.1f}"]
+    return [name, config["data"]["name"], config["model"]["name"], count, *scores, best, f"{pace:.3g}"]
 
 
-def _spread(values: list[float]) -> str:
+def spread(values: list[float]) -> str:
+    """Return mean and sample standard deviation of the scores of several seeds."""
     mean = f"{statistics.mean(values):.4f}"
     return f"{mean} ± {statistics.stdev(values):.4f}" if len(values) > 1 else mean

@@ -29,7 +29,7 @@ from geco.train.batch_norm import renew
 from geco.train.build import build, seed_of
 from geco.train.config import Config, from_table, read_toml
 from geco.train.engine import Trainer
-from geco.train.tasks import score
+from geco.train.tasks import Judged, score
 
 __all__ = ["CASES", "WAYS", "main"]
 
@@ -62,11 +62,13 @@ class Compared(Trainer):
         self.twins: dict[bool, Network] = {False: build(clean, dataset), True: copy.deepcopy(self.model)}
         self.found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
 
-    def score(self, parts: tuple[str, ...]) -> dict[str, float]:
-        """Return the score with running statistics, and note those with all others."""
+    def judged(self, parts: tuple[str, ...]) -> dict[str, Judged]:
+        """Return outputs with running statistics, and note the scores with these and with all others."""
+        outputs = super().judged(parts)
+        running = {part: score(found, self.info) for part, found in outputs.items()}
         for way, (passes, dropout) in WAYS.items():
-            self.found[way].append(self._scored(passes, dropout, parts) if passes else super().score(parts))
-        return self.found["running"][-1]
+            self.found[way].append(self._scored(passes, dropout, parts) if passes else running)
+        return outputs
 
     def _scored(self, passes: int, dropout: bool, parts: tuple[str, ...]) -> dict[str, float]:
         network, epoch = self.twins[dropout], self.state.epoch

@@ -159,7 +159,8 @@ def as_trained(data: Data, config: Config) -> Data:
 def _whole(data: Data, config: Config, device: torch.device) -> Data:
     """Return a single graph as it is trained on, its features as sparse as they may be."""
     data = as_trained(data, config)
-    plain = device.type == "cpu" and config.train.amp == "off" and not config.model.standardise
+    scaled = config.model.standardise or config.model.scaling == "robust"
+    plain = device.type == "cpu" and config.train.amp == "off" and not scaled
     if data.x is not None:
         data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
     if plain and data.x is not None and data.x.is_floating_point():

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from geco.data import load_dataset
-from geco.data.dataset import GraphDataset
+from geco.data.dataset import GraphDataset, Info
 from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
 from geco.data.encodings.registry import parse
 from geco.data.encodings.structure_order import StructureOrder
+from geco.data.registry import DATASETS, EMBEDDED
 from geco.errors import UsageError
 from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.conv import GECOConv, GECOLayer
@@ -29,9 +30,11 @@ from geco.nn.model import GECO
 from geco.nn.network.encoders import Features
 from geco.nn.network.inputs import NodeEncoder
 from geco.nn.network.network import Network
+from geco.nn.network.scaling import uneven
 from geco.nn.resolve import keywords
 from geco.train.config import Config
-from geco.train.settings import Choice, FilterName
+from geco.train.settings import Choice, FilterName, ModelConfig
+from geco.train.targets import targets
 
 __all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
@@ -78,7 +81,8 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
 
     Many graphs: windows over the order made from each graph, where distance means the same in all of them. One graph:
     no order of its nodes was found to mean anything, so filters stay the mean, which no order changes; and there is no
-    global block where fewer than `FEW` labels teach it (docs/design-notes.md).
+    global block where fewer than `FEW` labels teach it (docs/design-notes.md). Values are standardised, and so are
+    columns of a user's own data that differ in size.
     """
     m, many = config.model, len(dataset) > 1 and config.model.name in ("geco", "hybrid")
     order: Choice = "natural" if m.name == "hyena" else "structure" if many else "static"  # Hyena: as published
@@ -86,9 +90,26 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
     if filter == "auto":
         few = len(dataset) == 1 and m.name == "geco" and len(dataset.split(config.data.split).train) < FEW
         filter = "windows" if many else "none" if few else "mean"
-    return replace(
-        config, model=replace(m, filter=filter, permutation=order if m.permutation == "auto" else m.permutation)
-    )
+    order = order if m.permutation == "auto" else m.permutation
+    scaling, learnt = _scaling(config, dataset), _learnt(m, dataset.info)
+    model = replace(m, filter=filter, permutation=order, scaling=scaling, targets=learnt)
+    return replace(config, model=model)
+
+
+def _learnt(model: ModelConfig, info: Info) -> Literal["standardised", "raw"]:
+    return "standardised" if info.target == "values" and info.level != "link" and model.targets != "raw" else "raw"
+
+
+def _scaling(config: Config, dataset: GraphDataset) -> Literal["robust", "none"]:
+    """Return what auto means: scaled are columns of data that nobody published a treatment of, where they need it."""
+    m, info = config.model, dataset.info
+    if m.scaling != "auto":
+        return m.scaling
+    if m.standardise or info.name in DATASETS or info.name in EMBEDDED:
+        return "none"
+    real = {"node/x": not info.categories, "edge/edge_attr": not info.edge_categories}
+    arrays = [dataset.arrays[name] for name, wanted in real.items() if wanted and name in dataset.arrays]
+    return "robust" if any(uneven(array) for array in arrays if array.dim() == 2) else "none"
 
 
 def build(config: Config, dataset: GraphDataset) -> Network:
@@ -112,12 +133,15 @@ def build(config: Config, dataset: GraphDataset) -> Network:
         edge_categories=info.edge_categories,
         vocabulary=len(info.names) if info.target == "tokens" else 0,
         options=_options(config, dataset),
-        inputs={**keywords(NodeEncoder, vars(m)), "init": m.embedding_init},
+        standardise_targets=m.targets == "standardised",
+        inputs={**keywords(NodeEncoder, vars(m)), "init": m.embedding_init, "robust": m.scaling == "robust"},
         head=_head(config),
         **keywords(Network, vars(m)),
     )
-    if m.standardise:
+    if m.standardise or m.scaling == "robust":
         _standardise(network, config, dataset)
+    if network.units is not None:
+        network.units.fit(targets(dataset, dataset.split(config.data.split).train))
     return network
 
 

@@ -32,11 +32,14 @@ FORMAT = 4  # of the network's arguments too: see `geco.nn.pretrained.FORMAT`
 
 @dataclass
 class State:
-    """Where training is: the next batch, what the epoch's loss has added up to, and what validation has seen."""
+    """Where training is: the next batch, what loss and gradient norm of the epoch have added up to, and what validation
+    has seen.
+    """
 
     epoch: int = 0
     batch: int = 0
     loss_sum: float = 0.0
+    norm_sum: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
     best: dict[str, Any] = field(default_factory=dict)

@@ -57,19 +57,20 @@ def as_saved(table: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a run with what an earlier version meant where it did not have one yet.
 
     Example:
-        >>> as_saved({"model": {"name": "hyena", "permutation": "static"}})
-        {'model': {'name': 'hyena', 'permutation': 'natural', 'hyena_length': 1024}}
+        >>> as_saved({"model": {"name": "hyena", "permutation": "static"}})["model"]
+        {'scaling': 'none', 'targets': 'raw', 'name': 'hyena', 'permutation': 'natural', 'hyena_length': 1024}
         >>> as_saved({"model": {"permutation": "structure"}})
-        {'model': {'structure_version': 1, 'permutation': 'structure'}}
+        {'model': {'scaling': 'none', 'targets': 'raw', 'structure_version': 1, 'permutation': 'structure'}}
     """
     model = table.get("model")
-    if isinstance(model, dict) and model.get("permutation") == "structure":
-        table = {**table, "model": {"structure_version": 1, **model}}
-    if not isinstance(model, dict) or "hyena_length" in model or "hyena" not in (model.get("name"), model.get("mixer")):
+    if not isinstance(model, dict):
         return table
-    model = table["model"]
-    order = {"permutation": "natural"} if model.get("name") == "hyena" else {}
-    return {**table, "model": {**model, **order, "hyena_length": 1024}}
+    first = {"structure_version": 1} if model.get("permutation") == "structure" else {}
+    model = {"scaling": "none", "targets": "raw", **first, **model}
+    if "hyena_length" not in model and "hyena" in (model.get("name"), model.get("mixer")):
+        order = {"permutation": "natural"} if model.get("name") == "hyena" else {}
+        model = {**model, **order, "hyena_length": 1024}
+    return {**table, "model": model}
 
 
 def from_table(table: dict[str, Any], base: T, where: str, prefix: str = "") -> T:

@@ -25,12 +25,15 @@ from geco.train.batches import serve
 from geco.train.build import build, chosen, columns, device_of, seed_of
 from geco.train.checkpoint import State
 from geco.train.config import Config
+from geco.train.fine_tune import start_from
 from geco.train.finite_checks import blame, gradient_norm
 from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.run_folder import RunFolder
-from geco.train.tasks import disagreement, loss, score
+from geco.train.targets import GUESS, constant
+from geco.train.tasks import Judged, by_target, criterion, disagreement, loss, score
+from geco.train.unused import unused_fields
 
 __all__ = ["Group", "Trainer"]
 
@@ -73,10 +76,14 @@ class Trainer:
         self.optimizer = make_optimizer(self.model, config.optim)
         self.average = averaged(self.model, config.optim.average) if config.optim.average else None
         self.state = State()
+        self.baseline = constant(dataset, config.data.split)
+        self.unused = unused_fields(self.model, dataset)
         self.run = None if folder is None else RunFolder(folder, config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         if resume and self.run is not None:
             self._resume(self.run)
+        if config.init_from and not (self.state.epoch or self.state.batch):
+            self._start_from(Path(config.init_from))
 
     def _resume(self, run: RunFolder) -> None:
         try:
@@ -90,6 +97,15 @@ class Trainer:
             run.rewind(self.state.history)
         except BaseException:
             run.close()
+            raise
+
+    def _start_from(self, run: Path) -> None:
+        try:
+            start_from(self.model, run, self.config.seed)
+            self.evaluated.load_state_dict(self.model.state_dict())
+        except BaseException:
+            if self.run is not None:
+                self.run.close()
             raise
 
     @property
@@ -122,6 +138,8 @@ class Trainer:
                 "metric": self.metric,
                 "epochs": self.state.epoch,
                 "parameters": self.parameters,
+                "baseline": {GUESS[self.info.target]: self.baseline} if self.baseline else {},
+                "unused": self.unused,
             }
             if self.run is not None:
                 self.run.finish(result)
@@ -139,17 +157,17 @@ class Trainer:
     def _epochs(self) -> None:
         while not self.done:
             begin = time.perf_counter()
-            mean_loss = self._epoch()
-            self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0)
+            trained = self._epoch()
+            self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0, norm_sum=0.0)
             if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == self.config.train.epochs:
-                self._evaluate(mean_loss, begin)
+                self._evaluate(trained, begin)
                 if self.done or len(self.state.history) % self.config.train.save_every == 0:
                     self._save()
             if not self.done and self.stop():
                 self._interrupt()
 
-    def _epoch(self) -> float:
-        """Train on the rest of the epoch and return its mean loss."""
+    def _epoch(self) -> dict[str, float]:
+        """Train on the rest of the epoch and return its mean loss and gradient norm, and its last learning rate."""
         self.model.train()
         for network in {self.model, self.evaluated}:
             network.set_epoch(self.state.epoch, self.config.train.epochs)
@@ -162,7 +180,12 @@ class Trainer:
                 group = []
                 if self.stop():
                     self._interrupt()
-        return self.state.loss_sum / self.batches.steps
+        updates = math.ceil(self.batches.steps / self.config.optim.accumulate)
+        return {
+            "loss": self.state.loss_sum / self.batches.steps,
+            "lr": self.config.optim.lr * self._factor(self.batches.steps - 1),
+            "gradient": self.state.norm_sum / updates,
+        }
 
     def step(self, group: Group) -> float:
         """Change the weights once, by the mean gradient of a group of batches, and return the sum of their losses."""
@@ -178,20 +201,26 @@ class Trainer:
                 raise NumericalError(f"the loss is {found} in epoch {epoch}, batch {number}: {blame(self.model, data)}")
             (value / len(group)).backward()
         norm = gradient_norm(self.model, f"epoch {epoch}")
+        self.state.norm_sum += float(norm)
         if config.clip:
             nn.utils.clip_grads_with_norm_(self.model.parameters(), config.clip, norm)
-        done = epoch + (group[0][0] + 0.5) / self.batches.steps
-        set_rate(self.optimizer, config, rate(config, done, self.config.train.epochs, self.state.waits))
+        set_rate(self.optimizer, config, self._factor(group[0][0]))
         self.optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
         return total
 
+    def _factor(self, batch: int) -> float:
+        """Return the learning rate of the step that begins with a batch, as a multiple of the configured one."""
+        done = self.state.epoch + (batch + 0.5) / self.batches.steps
+        return rate(self.config.optim, done, self.config.train.epochs, self.state.waits)
+
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
-        train = self.config.train
+        train, units = self.config.train, self.model.units
+        std = None if units is None else units.std
         with self._precision():
             outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
-        found = [loss(output, data, mask, self.info, self.model.head, train.class_weights) for output in outputs]
+        found = [loss(output, data, mask, self.info, self.model.head, train.class_weights, std) for output in outputs]
         value = torch.stack(found).mean()
         return value + train.consistency * disagreement(outputs) if train.consistency else value
 
@@ -206,8 +235,8 @@ class Trainer:
             with self._precision():
                 renew(self.evaluated, ((seed_of(self.config.seed, epoch, number, 1), data) for number, data in passes))
 
-    def score(self, parts: tuple[str, ...]) -> dict[str, float]:
-        """Return the score of parts of the split, with statistics of the weights of now."""
+    def judged(self, parts: tuple[str, ...]) -> dict[str, Judged]:
+        """Return outputs beside targets of parts of the split, with statistics of the weights of now."""
         self.renew()
         self.evaluated.eval()
         outputs = self.batches.outputs(self.evaluated, parts)
@@ -216,12 +245,20 @@ class Trainer:
                 raise NumericalError(
                     f"outputs of the {part} part are not finite after epoch {self.state.epoch}; lower --optim.lr"
                 )
-        return {part: score(outputs[part], self.info) for part in parts}
+        return outputs
 
-    def _evaluate(self, mean_loss: float, begin: float) -> None:
-        trained = time.perf_counter()
-        scores = self.score(("valid", "test"))
-        line = {"epoch": self.state.epoch, "loss": mean_loss, **scores}
+    def score(self, parts: tuple[str, ...]) -> dict[str, float]:
+        """Return the score of parts of the split."""
+        return {part: score(found, self.info) for part, found in self.judged(parts).items()}
+
+    def _evaluate(self, trained: dict[str, float], begin: float) -> None:
+        """Score the network, log the scores beside what training says, and keep the weights if they are the best."""
+        half_way = time.perf_counter()
+        outputs = self.judged(("valid", "test"))
+        scores: dict[str, Any] = {part: score(outputs[part], self.info) for part in outputs}
+        named = {part: by_target(outputs[part], self.info) for part in outputs}
+        scores |= {"targets": named} if any(named.values()) else {}
+        line = {"epoch": self.state.epoch, **trained, **self._valid_loss(outputs["valid"]), **scores}
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
@@ -230,8 +267,15 @@ class Trainer:
                 checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         if self.run is not None:
-            self.run.log(line, {"train": trained - begin, "evaluate": time.perf_counter() - trained})
+            self.run.log(line, {"train": half_way - begin, "evaluate": time.perf_counter() - half_way})
         self.tell(line)
+
+    def _valid_loss(self, judged: Judged) -> dict[str, float]:
+        """Return the loss of the validation part; links and tokens are judged by what is no longer an output."""
+        if self.info.level == "link" or self.info.target == "tokens":
+            return {}
+        std = None if self.model.units is None else self.model.units.std
+        return {"valid_loss": float(criterion(*judged, self.info, self.config.train.class_weights, std))}
 
     def _better(self, new: float, old: float) -> bool:
         return new > old if METRICS[self.metric].better == "higher" else new < old

@@ -4,8 +4,10 @@ it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,6 +20,7 @@ from geco.machine import environment
 from geco.names import BASELINES
 from geco.nn.resolve import accepted
 from geco.store import sweep, write_file
+from geco.train.boards import BOARDS, Board, check_boards, flat, open_boards
 from geco.train.config import Config, read_toml, to_toml
 
 __all__ = ["RunFolder"]
@@ -26,12 +29,16 @@ logger = logging.getLogger(__name__)
 
 # Settings that may change when a run goes on: where and how fast it runs, what is kept, when it ends. Another device or
 # number of threads rounds differently; the rest changes no bit of what a step does.
-RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", "tensorboard")
+RUN = ("device", "threads", "deterministic", "save_every", "keep", "patience", *BOARDS)
+KEPT = ("best", "last", "result.json")  # any of them, or a line of metrics, and the folder holds a run
 FREE = ("data.workers", *(f"train.{name}" for name in RUN))
 
 
 class RunFolder:
     """``config.toml``, ``environment.json``, ``metrics.jsonl`` (no times in it), ``timing.jsonl``, ``result.json``.
+
+    A start that fails before anything is worth keeping leaves no folder, or an empty one that was there before; one
+    that was killed so early leaves a folder that the next start takes over.
 
     Args:
         path: the folder; made if it is not there.
@@ -42,6 +49,7 @@ class RunFolder:
 
     def __init__(self, path: Path, config: Config, resume: bool) -> None:
         self.path, self.config = path, config
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(path / ".lock", timeout=0)
         try:
@@ -49,16 +57,22 @@ class RunFolder:
         except Timeout as error:
             raise UsageError(f"another process is training in {path}; choose another --out") from error
         self._mine = _identity(path / ".lock")
-        self.board: Any = None
+        self.boards: list[Board] = []
         try:
+            check_boards(config.train)
             self._open(resume)
-            self.board = _board(path, 0) if config.train.tensorboard and not resume else None
+            self.boards = [] if resume else open_boards(path, config, 0)
         except BaseException:
             self.close()
             raise
 
+    @property
+    def _begun(self) -> bool:
+        metrics = self.path / "metrics.jsonl"
+        return any((self.path / name).exists() for name in KEPT) or (metrics.exists() and metrics.stat().st_size > 0)
+
     def _open(self, resume: bool) -> None:
-        if not (self.path / "config.toml").exists():
+        if not self._begun or not (self.path / "config.toml").exists():
             write_file(self.path / "environment.json", json.dumps(environment(), indent=2).encode())
             write_file(
                 self.path / "config.toml", to_toml(self.config).encode()
@@ -89,14 +103,15 @@ class RunFolder:
             logger.info(
                 f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes)
             )
+            longer = any(name == "train.epochs" for name, *_ in changes)
+            if longer and self.config.optim.schedule in ("cosine", "linear"):
+                logger.info(f"the learning rate goes on where that of {self.config.train.epochs} epochs stands by now")
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
             write_file(self.path / "config.toml", to_toml(self.config).encode())
 
     def _free(self, name: str, old: Any, new: Any) -> bool:
-        """Tell whether a setting may change; more epochs may follow where no epoch before depends on their number."""
-        c = self.config
-        steady = c.optim.schedule in ("constant", "plateau") and not _staged(c.model.name)
-        return name in FREE or (name == "train.epochs" and new > old and steady and old % c.train.eval_every == 0)
+        """Tell whether a setting may change; more epochs may follow, unless the network has stages of them."""
+        return name in FREE or (name == "train.epochs" and new > old and not _staged(self.config.model.name))
 
     def check(self) -> None:
         """Refuse to write into a folder that was removed, or made again by another process, while this one trained."""
@@ -108,17 +123,16 @@ class RunFolder:
     def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
         """Add one evaluation."""
         self.check()
-        if self.board is not None:
-            for name, value in {**line, **timing}.items():
-                self.board.add_scalar(name, value, line["epoch"])
+        seconds = {f"seconds/{name}": value for name, value in timing.items()}
+        for board in self.boards:
+            board.log({**flat(line), **seconds}, line["epoch"])
         for name, values in (("metrics", line), ("timing", {"epoch": line["epoch"], **timing})):
             with (self.path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(values) + "\n")
 
     def rewind(self, history: list[dict[str, Any]]) -> None:
-        """Make the metrics file what it was at a checkpoint; TensorBoard is told to forget what came after it."""
-        if self.config.train.tensorboard:
-            self.board = _board(self.path, history[-1]["epoch"] + 1 if history else 0)
+        """Make the metrics file what it was at a checkpoint; boards are told to forget what came after it."""
+        self.boards = open_boards(self.path, self.config, history[-1]["epoch"] + 1 if history else 0)
         write_file(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 
     def finish(self, result: dict[str, Any]) -> None:
@@ -127,19 +141,20 @@ class RunFolder:
         write_file(self.path / "result.json", json.dumps(result, indent=2).encode())
 
     def close(self) -> None:
-        """Let go of the folder."""
-        if self.board is not None:
-            self.board.close()
+        """Let go of the folder; one that holds nothing is cleared away."""
+        for board in self.boards:
+            board.close()
+        failed = _identity(self.path / ".lock") == self._mine and not self._begun
+        if failed:
+            for name in ("config.toml", "environment.json", "metrics.jsonl", "boards.json"):
+                (self.path / name).unlink(missing_ok=True)
+            shutil.rmtree(self.path / "tensorboard", ignore_errors=True)
         self.lock.release()
-
-
-def _board(path: Path, start: int) -> Any:
-    """Return TensorBoard's writer of ``path/tensorboard``, which drops what it holds from the given epoch on."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise UsageError('--train.tensorboard needs TensorBoard: pip install "geco-graph[board]"') from error
-    return SummaryWriter(str(path / "tensorboard"), purge_step=start)
+        if failed:
+            with contextlib.suppress(OSError):  # others may have put something there meanwhile
+                (self.path / ".lock").unlink(missing_ok=True)
+                for folder in self._made:
+                    folder.rmdir()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -164,5 +179,7 @@ def _staged(name: str) -> bool:
 
 
 def _before(config: Config) -> Config:
-    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics."""
-    return replace(config, train=replace(config.train, statistics=0))
+    """Return what a run did whose file does not say it: as this one, but with BatchNorm's own running statistics, and
+    from no other run.
+    """
+    return replace(config, train=replace(config.train, statistics=0), init_from="")

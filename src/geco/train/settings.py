@@ -117,6 +117,14 @@ class ModelConfig:
     """How encodings join the features; added ones have the whole width."""
     standardise: bool = False
     """Bring real features of nodes and edges to mean 0 and deviation 1, as seen in training."""
+    scaling: Literal["auto", "robust", "none"] = "auto"
+    """The same column by column: robust takes the logarithm where tails are heavy and leaves zeros and ones alone; auto
+    is for your own data, if its columns differ in size.
+    """
+    targets: Literal["auto", "standardised", "raw"] = "auto"
+    """How values are learnt; predictions and scores are in their own units either way. auto is standardised, by the
+    training part.
+    """
     embedding_init: Literal["xavier", "normal"] = "xavier"
     """How tables of categories start."""
     pool: Literal["mean", "sum", "max", "attention"] = "mean"
@@ -228,6 +236,10 @@ class TrainConfig:
     """
     tensorboard: bool = False
     """Write TensorBoard's files too."""
+    wandb: bool = False
+    """Report to Weights & Biases too."""
+    mlflow: bool = False
+    """Report to MLflow too."""
     amp: Literal["off", "bf16"] = "off"
     """Mixed precision; FFTs and sparse products stay in float32."""
     deterministic: bool = False
@@ -254,6 +266,8 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
     """Of weights, dropout, batches and node orders."""
+    init_from: str = ""
+    """Run whose weights it starts from."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain types."""

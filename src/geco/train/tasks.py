@@ -6,6 +6,7 @@ of every node, and its head scores pairs of them.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import torch
@@ -15,20 +16,29 @@ from torch_geometric.data import Data
 
 from geco.data.dataset import Info
 from geco.data.links import LINK_METRICS
-from geco.errors import UsageError
+from geco.errors import DataError, UsageError
 from geco.nn.network.link_heads import LinkHead
 from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import COLUMNS, KINDS, batched_reciprocal_ranks, shares
+from geco.train.targets import wanted
 
-__all__ = ["Judged", "disagreement", "judge", "loss", "score", "scores"]
+__all__ = ["Judged", "by_target", "criterion", "disagreement", "judge", "loss", "score", "scores"]
+
+MOST = 40  # targets that are scored one by one; more would fill the log
 
 Judged = tuple[Tensor, Tensor]  # what a metric is given: predictions and targets of the rows that count
 
 
 def loss(
-    output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.Module | None = None, weigh: bool = False
+    output: Tensor,
+    data: Data,
+    mask: Tensor | None,
+    info: Info,
+    head: nn.Module | None = None,
+    weigh: bool = False,
+    std: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean loss over the labels there are: cross entropy, binary cross entropy or absolute error; 0 of none.
+    """Return the mean loss over the labels there are, see `criterion`.
 
     Args:
         output: of the network.
@@ -37,25 +47,40 @@ def loss(
         info: what the data set asks for.
         head: of the network, where it scores links.
         weigh: multiply each class by the share of the batch's rows that are of other classes.
+        std: of each value, in whose units errors count.
     """
     if info.level == "link":
         assert isinstance(head, LinkHead)
         return F.binary_cross_entropy_with_logits(
             head.pairs(output, data.edge_label_index), data.edge_label.float().view(-1)
         )
-    output, wanted = _rows(output, data, mask, info)
-    there = wanted.isfinite() if wanted.is_floating_point() else wanted >= 0
+    return criterion(*_rows(output, data, mask, info), info, weigh, std)
+
+
+def criterion(output: Tensor, y: Tensor, info: Info, weigh: bool = False, std: Tensor | None = None) -> Tensor:
+    """Return the mean loss over the rows that have a label: cross entropy, binary cross entropy or absolute error; 0 of
+    none.
+
+    Args:
+        output: ``(R, C)``, ``(R, T)`` or ``(R, P, V)``.
+        y: targets of the rows.
+        info: what the data set asks for.
+        weigh: see `loss`.
+        std: see `loss`.
+    """
+    there = y.isfinite() if y.is_floating_point() else y >= 0
     if not bool(there.any()):  # this batch teaches nothing; that others do was checked at the start
         return output.sum() * 0.0
     if info.target == "class":
-        count = torch.bincount(wanted, minlength=output.shape[1])
-        weight = (1 - count / len(wanted)) * (count > 0) if weigh and int((count > 0).sum()) > 1 else None
-        return F.cross_entropy(output, wanted, weight)
+        count = torch.bincount(y, minlength=output.shape[1])
+        weight = (1 - count / len(y)) * (count > 0) if weigh and int((count > 0).sum()) > 1 else None
+        return F.cross_entropy(output, y, weight)
     if info.target == "tokens":
-        return F.cross_entropy(output.flatten(0, 1), wanted.flatten(), ignore_index=-1)
+        return F.cross_entropy(output.flatten(0, 1), y.flatten(), ignore_index=-1)
     if info.target == "values":
-        return F.l1_loss(output[there], wanted[there])
-    return F.binary_cross_entropy_with_logits(output[there], wanted[there])
+        error = (output - y) if std is None else (output - y) / std
+        return error[there].abs().mean()
+    return F.binary_cross_entropy_with_logits(output[there], y[there])
 
 
 def disagreement(outputs: list[Tensor]) -> Tensor:
@@ -91,12 +116,12 @@ def judge(output: Tensor, data: Data, mask: Tensor | None, info: Info, head: nn.
 def score(judged: Judged, info: Info) -> float:
     """Return the data set's metric."""
     options = {"unknown": len(info.names) - 2, "end": len(info.names) - 1} if info.target == "tokens" else {}
-    output, wanted = judged
+    output, y = judged
     if info.level == "link" and not info.metric.startswith("mrr"):
         if output.shape[1] < len(COLUMNS):
             raise UsageError(f"{info.metric} needs pairs without a link, of which {info.name} has none; choose mrr")
         output = output[:, COLUMNS.index("score")]
-    return float(METRICS[info.metric].score(output, wanted, **options))
+    return float(METRICS[info.metric].score(output, y, **options))
 
 
 def scores(judged: Judged, info: Info) -> dict[str, float]:
@@ -123,12 +148,42 @@ def _ranks(every: Tensor, data: Data) -> Judged:
     return torch.cat([found, empty]), torch.arange(len(found) + without, device=found.device).lt(len(found)).long()
 
 
+def by_target(judged: Judged, info: Info) -> dict[str, dict[str, float]]:
+    """Return scores of each target by its name: F1 of a class, the metric of a label, errors and R2 of a value, and all
+    that links have.
+
+    What has no score in these rows, such as a label that all have, is left out. Nothing is returned for tokens, nor
+    where there are more than `MOST` targets.
+    """
+    if info.level == "link":
+        return {"links": scores(judged, info)}
+    if info.target == "tokens" or info.num_targets > MOST:
+        return {}
+    names = info.names if len(info.names) == info.num_targets else tuple(map(str, range(info.num_targets)))
+    output, y = judged
+    if info.target == "class":
+        return {name: {"f1": value} for name, value in zip(names, _f1(output.argmax(1), y, len(names)), strict=True)}
+    measures = ("mae", "rmse", "r2") if info.target == "values" else (info.metric,)
+    return {name: _measured(output[:, [i]], y[:, [i]], measures) for i, name in enumerate(names)}
+
+
+def _f1(decided: Tensor, y: Tensor, classes: int) -> list[float]:
+    hits, found, true = (torch.bincount(k, minlength=classes) for k in (y[decided == y], decided, y))
+    values: list[float] = (2 * hits / (found + true).clamp(min=1).double()).tolist()
+    return values
+
+
+def _measured(output: Tensor, y: Tensor, measures: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for measure in measures:
+        with contextlib.suppress(DataError):
+            found[measure] = float(METRICS[measure].score(output, y))
+    return found
+
+
 def _rows(output: Tensor, data: Data, mask: Tensor | None, info: Info) -> Judged:
     """Return the rows of the mask, if there is one, that have a label."""
-    if info.target == "class":
-        wanted = data.y.long().view(-1)
-    else:
-        wanted = data.y.long() if info.target == "tokens" else data.y.float().view(len(data.y), -1)
-    rows = wanted >= 0 if info.target == "class" else torch.ones(len(wanted), dtype=torch.bool, device=wanted.device)
+    y = wanted(data.y, info)
+    rows = y >= 0 if info.target == "class" else torch.ones(len(y), dtype=torch.bool, device=y.device)
     rows = rows if mask is None else rows & mask
-    return output[rows], wanted[rows]
+    return output[rows], y[rows]

@@ -26,7 +26,7 @@ from geco.train.checkpoint import check_format
 from geco.train.config import Config, as_saved, from_table
 from geco.train.links import pair_scores
 
-__all__ = ["Run", "load_run"]
+__all__ = ["Run", "load_run", "seed_folders"]
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,32 @@ class Run:
         return output.sigmoid() if self.info.target == "labels" else output
 
 
-def load_run(path: Path) -> Run:
+def seed_folders(path: str | Path) -> list[Path]:
+    """Return the folders of the seeds of a run that have a finished epoch, or the folder itself if it is that of one.
+
+    Args:
+        path: as given to ``geco train --out``, or the folder of one seed in it.
+    """
+    seeds = sorted(Path(path).glob("seed-*"), key=lambda folder: (len(folder.name), folder.name))  # 2 before 10
+    found = [folder for folder in (Path(path), *seeds) if has_entry(folder / "best")]
+    if not found:
+        raise CheckpointError(f"{path} holds no finished epoch of a run (no best in it or in seed-*)")
+    return found
+
+
+def load_run(path: str | Path) -> Run:
     """Return the best network of a run folder; of several seeds, that of the first.
 
     Args:
         path: as given to ``geco train --out``, or the folder of one seed in it.
     """
-    found = [folder / "best" for folder in (path, *sorted(path.glob("seed-*"))) if has_entry(folder / "best")]
-    if not found:
-        raise CheckpointError(f"{path} holds no finished epoch of a run (no best in it or in seed-*)")
+    best = seed_folders(path)[0] / "best"
     try:
-        entry = read_entry(found[0])
+        entry = read_entry(best)
     except ValueError as error:
         raise CheckpointError(f"{error}; train it again") from error
-    check_format(entry, str(found[0]))
-    about, where = entry.about, str(found[0])
+    check_format(entry, str(best))
+    about, where = entry.about, str(best)
     try:
         network = Network(**Network.upgraded(about["network"], about["format"]))
         network.load_state_dict(entry.arrays)

@@ -64,7 +64,7 @@ def test_directions() -> None:
         **dict.fromkeys(("accuracy", "micro-f1", "macro-f1", "auroc", "ap"), "higher"),
         **dict.fromkeys(("mrr", "mrr-filtered", "mrr-extended", "mrr-per-graph", "token-f1"), "higher"),
         **dict.fromkeys(("hits@10", "hits@50", "hits@100"), "higher"),
-        "mae": "lower",
+        **{"mae": "lower", "rmse": "lower", "r2": "higher"},
     }
 
 

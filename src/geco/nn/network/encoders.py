@@ -12,6 +12,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from geco.nn.network.scaling import log_units, moments, settled
+
 __all__ = ["Categories", "Constant", "Features", "Init", "make_encoder"]
 
 Init = Literal["xavier", "normal"]
@@ -113,12 +115,15 @@ class Features(nn.Module):
 
     Superpixels (14 columns of a node, 2 of an edge) and protein associations (7 of an edge) are such numbers. LRGB's
     re-assessment standardises its inputs: :math:`\mu` and :math:`\sigma` are then those of the training part, given
-    once to `fit` and kept with the weights. Otherwise they are 0 and 1.
+    once to `fit` and kept with the weights. Otherwise they are 0 and 1. ``robust`` looks at each column: zeros and ones
+    and sparse columns stay as they are, and one with heavy tails has its logarithm taken first, see
+    `geco.nn.network.scaling`.
 
     Args:
         columns: C.
         channels: D.
         standardise: whether to shift and scale.
+        robust: whether to do so column by column.
         name: of the array, for messages.
 
     Shapes:
@@ -131,15 +136,21 @@ class Features(nn.Module):
 
     mean: Tensor
     std: Tensor
+    log_unit: Tensor  # of columns with heavy tails, (C,); 0 of others
 
-    def __init__(self, columns: int, channels: int, *, standardise: bool = False, name: str = "x") -> None:
+    def __init__(
+        self, columns: int, channels: int, *, standardise: bool = False, robust: bool = False, name: str = "x"
+    ) -> None:
         super().__init__()
         if columns < 1 or channels < 1:
             raise ValueError(f"columns and channels must be at least 1, got {columns} and {channels}")
-        self.linear, self.standardise, self.name = nn.Linear(columns, channels), standardise, name
-        if standardise:
+        self.linear, self.name = nn.Linear(columns, channels), name
+        self.standardise, self.robust = standardise or robust, robust
+        if self.standardise:
             self.register_buffer("mean", torch.full((columns,), torch.nan))
             self.register_buffer("std", torch.full((columns,), torch.nan))
+        if robust:
+            self.register_buffer("log_unit", torch.zeros(columns))
 
     def reset_parameters(self) -> None:
         """Reset the weights; mean and deviation stay."""
@@ -150,24 +161,30 @@ class Features(nn.Module):
         """Take mean and deviation from the rows of the training part; a constant column is only shifted.
 
         Args:
-            blocks: the rows in blocks ``(n, C)``, so that they need not lie in memory all at once.
+            blocks: the rows in blocks ``(n, C)``, so that they need not lie in memory all at once (if ``robust`` they
+                do).
         """
         if not self.standardise:
             raise ValueError("this encoder does not standardise; make it with standardise=True")
-        count = 0
-        mean = spread = torch.zeros(self.linear.in_features, dtype=torch.float64)
-        for block in blocks:
-            x = self._checked(block).double().cpu()
-            if len(x):
-                var, middle = torch.var_mean(x, 0, correction=0)
-                step, count = middle - mean, count + len(x)
-                mean = mean + step * (len(x) / count)
-                spread = spread + len(x) * (var + step**2 * (1 - len(x) / count))  # sum of squares about the mean
-        if not count or not bool(spread.isfinite().all()):
+        blocks = (self._checked(block) for block in blocks)
+        still = torch.zeros(self.linear.in_features, dtype=torch.bool)
+        if self.robust:
+            given = list(blocks)
+            rows = given[0] if len(given) == 1 else torch.cat([torch.empty(0, len(still)), *given])
+            still, blocks = settled(rows), [rows]
+            self.log_unit.copy_(torch.where(still, 0.0, log_units(rows)))
+        mean, std, count = moments(map(self._drawn_in, blocks), len(still))
+        if not count or not bool(std.isfinite().all()):
             raise ValueError(f"mean and deviation of {self.name} need rows of finite numbers, got {count} rows")
-        std = (spread / count).sqrt()
-        self.mean.copy_(mean)
-        self.std.copy_(torch.where(std > 1e-6 * mean.abs(), std, 1.0))
+        self.mean.copy_(torch.where(still, 0.0, mean))
+        self.std.copy_(torch.where(still | (std <= 1e-6 * mean.abs()), 1.0, std))
+
+    def _drawn_in(self, x: Tensor) -> Tensor:
+        """Return rows with the logarithm of columns that have heavy tails."""
+        if not self.robust:
+            return x
+        unit = self.log_unit.to(x.device)
+        return torch.where(unit > 0, x.sign() * (x.abs() / torch.where(unit > 0, unit, 1.0)).log1p(), x)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return a vector per row."""
@@ -177,7 +194,7 @@ class Features(nn.Module):
                 raise ValueError(
                     f"mean and deviation of {self.name} are not known yet; call fit with the training rows"
                 )
-            x = (x - self.mean) / self.std
+            x = (self._drawn_in(x) - self.mean) / self.std
         out: Tensor = self.linear(x)
         return out
 
@@ -222,7 +239,7 @@ class Constant(nn.Module):
 
 def make_encoder(
     channels: int, columns: int = 0, categories: Sequence[int] = (), *,
-    standardise: bool = False, init: Init = "xavier",
+    standardise: bool = False, robust: bool = False, init: Init = "xavier",
     clipped: Sequence[int] = (), name: str = "x",
 ) -> Categories | Features | Constant:  # fmt: skip
     """Return the encoder of an array by what it holds: categories, real numbers or nothing.
@@ -232,6 +249,7 @@ def make_encoder(
         columns: C, 0 where there is nothing.
         categories: number of categories of each column, empty where there are none; one column of one says nothing.
         standardise: see `Features`.
+        robust: see `Features`; for what holds no real numbers it means nothing.
         init: see `Categories`.
         clipped: see `Categories`.
         name: of the array.
@@ -246,7 +264,7 @@ def make_encoder(
     if standardise and not real:
         raise ValueError(f"{name} holds no real numbers to standardise; leave standardise out")
     if real:
-        return Features(columns, channels, standardise=standardise, name=name)
+        return Features(columns, channels, standardise=standardise, robust=robust, name=name)
     if tuple(categories) in ((), (1,)):
         return Constant(channels)
     return Categories(categories, channels, init=init, clipped=clipped, name=name)

@@ -37,6 +37,7 @@ class NodeEncoder(nn.Module):
             ``channels`` (only where concatenated) and so on.
         join: ``concat`` or ``add``.
         standardise: see `Features`.
+        robust: see `Features`.
         init: see `Categories`.
         clipped: see `Categories`.
 
@@ -58,6 +59,7 @@ class NodeEncoder(nn.Module):
         *,
         join: Join = "concat",
         standardise: bool = False,
+        robust: bool = False,
         init: Init = "xavier",
         clipped: Sequence[int] = (),
     ) -> None:
@@ -74,7 +76,14 @@ class NodeEncoder(nn.Module):
         if join == "add" and any(options["channels"] != channels for options in wanted.values()):
             raise ValueError(f"encodings that are added have {channels} channels like the features; leave channels out")
         self.features = make_encoder(
-            rest, columns, categories, standardise=standardise, init=init, clipped=clipped, name="x"
+            rest,
+            columns,
+            categories,
+            standardise=standardise,
+            robust=robust,
+            init=init,
+            clipped=clipped,
+            name="x",
         )
         self.encodings = nn.ModuleDict({name: make_position(**options) for name, options in wanted.items()})
 
@@ -112,6 +121,7 @@ class EdgeEncoder(nn.Module):
         columns: of ``data.edge_attr``; 0 where there is none.
         categories: number of categories of each column, if it holds categories.
         standardise: see `Features`.
+        robust: see `Features`.
         init: see `Categories`.
 
     Shapes:
@@ -124,12 +134,12 @@ class EdgeEncoder(nn.Module):
 
     def __init__(
         self, channels: int, columns: int = 0, categories: Sequence[int] = (), *, standardise: bool = False,
-        init: Init = "xavier",
+        robust: bool = False, init: Init = "xavier",
     ) -> None:  # fmt: skip
         super().__init__()
         self.columns = columns
         self.features = make_encoder(
-            channels, columns, categories, standardise=standardise, init=init, name="edge_attr"
+            channels, columns, categories, standardise=standardise, robust=robust, init=init, name="edge_attr"
         )
 
     def reset_parameters(self) -> None:

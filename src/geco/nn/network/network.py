@@ -21,6 +21,7 @@ from geco.nn.network.diffusion import Diffusion
 from geco.nn.network.heads import GraphHead, NodeHead, Pooling, TokenHead
 from geco.nn.network.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.network.link_heads import DotHead, LinkHead, PairHead
+from geco.nn.network.units import Units
 from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
 from geco.nn.resolve import accepted, call, check_name
 
@@ -33,7 +34,7 @@ class Network(nn.Module):
     r"""Encoder, body and head in one, called with a PyG `Data` or `Batch`.
 
     Real features go straight to the body, which begins with a linear map. Categories, encodings and features that are
-    standardised go through a `NodeEncoder`.
+    standardised go through a `NodeEncoder`. Values of standardised targets come out in their own units (`Units`).
 
     Args:
         body: ``geco``, ``hybrid`` or a name of `geco.names.BASELINES`.
@@ -52,6 +53,8 @@ class Network(nn.Module):
         diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for
             none.
         heads: of layers with attention.
+        standardise_targets: whether what the head gives is values of deviation 1, to be brought to the units of the
+            targets.
         options: further options of `GECO`, `HybridStack` or the baseline.
         inputs: further options of `NodeEncoder`, such as ``join`` or ``standardise``.
         head: options of `NodeHead` or `GraphHead`, such as ``pool`` or ``layers``; for links one layer is a dot
@@ -85,6 +88,7 @@ class Network(nn.Module):
         input_dropout: float = 0.0,
         diffusion: int = 0,
         heads: int = 4,
+        standardise_targets: bool = False,
         options: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None,
         head: dict[str, Any] | None = None,
@@ -97,17 +101,21 @@ class Network(nn.Module):
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
             "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden_channels": hidden_channels,
             "num_layers": num_layers, "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion,
-            "heads": heads, "options": options, "inputs": inputs or {}, "head": head or {},
+            "heads": heads, "standardise_targets": standardise_targets, "options": options, "inputs": inputs or {},
+            "head": head or {},
         }  # fmt: skip
         inputs = inputs or {}
         self.level, self.input_dropout = level, input_dropout
-        plain = in_channels > 0 and not (categories or encodings or inputs.get("standardise"))
+        robust = bool(inputs.get("robust"))
+        plain = in_channels > 0 and not (categories or encodings or inputs.get("standardise") or robust)
         self.nodes = None if plain else NodeEncoder(hidden_channels, in_channels, categories, encodings, **inputs)
         self.edges: EdgeEncoder | None = None
         if body == "hybrid" and options.get("local", "gatedgcn") in EDGE_LAYERS:
             standardise = bool(inputs.get("standardise")) and edge_columns > 0 and not edge_categories
             kind = inputs.get("init", "xavier")
-            self.edges = EdgeEncoder(hidden_channels, edge_columns, edge_categories, standardise=standardise, init=kind)
+            self.edges = EdgeEncoder(
+                hidden_channels, edge_columns, edge_categories, standardise=standardise, robust=robust, init=kind
+            )
         width = in_channels if plain else hidden_channels
         self.diffusion = Diffusion(width, hidden_channels, diffusion) if diffusion else None
         width = hidden_channels if diffusion else width
@@ -118,6 +126,7 @@ class Network(nn.Module):
         else:
             self.body = resolve_name(BASELINES[body])(width, hidden_channels, num_layers, dropout, heads, **options)
         self.head = make_head(level, hidden_channels, num_targets, vocabulary, **(head or {}))
+        self.units = Units(num_targets) if standardise_targets else None
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
         """Tell encoder and body which epoch of how many they train in, if they depend on it."""
@@ -141,7 +150,7 @@ class Network(nn.Module):
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()
         out: Tensor = self.head(h, *graphs)
-        return out
+        return out if self.units is None else self.units(out)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors``."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from geco.train.metrics.ranking import hits, mrr, mrr_per_graph
-from geco.train.metrics.scores import accuracy, auroc, average_precision, macro_f1, mae, micro_f1
+from geco.train.metrics.scores import accuracy, auroc, average_precision, macro_f1, mae, micro_f1, r2, rmse
 from geco.train.metrics.tokens import token_f1
 
 __all__ = ["METRICS", "Metric"]
@@ -35,6 +35,8 @@ METRICS: dict[str, Metric] = {
     "auroc": Metric("higher", auroc),
     "ap": Metric("higher", average_precision),
     "mae": Metric("lower", mae),
+    "rmse": Metric("lower", rmse),
+    "r2": Metric("higher", r2),
     "mrr": Metric("higher", mrr),
     "mrr-filtered": Metric("higher", partial(mrr, kind="filtered")),
     "mrr-extended": Metric("higher", partial(mrr, kind="extended")),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from geco.errors import DataError, UsageError
 
-__all__ = ["accuracy", "auroc", "average_precision", "macro_f1", "mae", "micro_f1"]
+__all__ = ["accuracy", "auroc", "average_precision", "macro_f1", "mae", "micro_f1", "r2", "rmse"]
 
 _NOTHING = "no known label or value to score: the rows are empty or all their targets are missing; check the split"
 
@@ -114,6 +114,47 @@ def mae(prediction: Tensor, target: Tensor) -> float:
     prediction, target = _columns(prediction, target)
     _same(prediction, target)
     return _mean_of_columns((prediction.double() - target.double()).abs(), ~target.isnan())
+
+
+def rmse(prediction: Tensor, target: Tensor) -> float:
+    """Return the root of the mean squared error over the known values; of several values, the mean of each value's.
+
+    Args:
+        prediction: see `mae`.
+        target: see `mae`.
+
+    Example:
+        >>> rmse(torch.tensor([1.0, 5.0]), torch.tensor([4.0, 9.0]))
+        3.535...
+    """
+    prediction, target = _columns(prediction, target)
+    _same(prediction, target)
+    known = ~target.isnan()
+    squares = (prediction.double() - target.double()).square().where(known, 0.0).sum(0)
+    return _mean_of_columns((squares / known.sum(0)).sqrt().expand(len(target), -1), known)
+
+
+def r2(prediction: Tensor, target: Tensor) -> float:
+    """Return the share of the variance that is explained, 1 less squared error over variance: 1 is perfect, 0 what the
+    mean of these rows scores, negative worse. Of several values the mean; those that do not vary are left out.
+
+    Args:
+        prediction: see `mae`.
+        target: see `mae`.
+
+    Example:
+        >>> r2(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([1.0, 2.0, 3.0]))
+        0.5
+    """
+    prediction, target = _columns(prediction, target)
+    _same(prediction, target)
+    known, target = ~target.isnan(), target.double()
+    rest = (target - prediction.double()).square().where(known, 0.0).sum(0)
+    mean = target.where(known, 0.0).sum(0) / known.sum(0)
+    whole = (target - mean).square().where(known, 0.0).sum(0)
+    if not bool((whole > 0).any()):
+        raise DataError("R2 needs a value that varies over these rows; check the split, or choose another metric")
+    return float((1 - rest / whole)[whole > 0].mean())
 
 
 def _decide(prediction: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:

@@ -1,0 +1,43 @@
+"""What the data says of edges and the chosen network does not hear: weights, features."""
+
+from __future__ import annotations
+
+import logging
+
+from geco.data.dataset import GraphDataset
+from geco.nn.network.network import Network
+from geco.nn.resolve import accepted
+
+__all__ = ["say_unused", "unused_fields"]
+
+logger = logging.getLogger(__name__)
+
+FIELDS = {"edge_weight": "edge weights", "edge_attr": "edge features"}
+
+
+def unused_fields(network: Network, dataset: GraphDataset) -> list[str]:
+    """Return which fields of the edges the data has and the network's forward does not take.
+
+    Args:
+        network: that will be trained.
+        dataset: that it will be trained on.
+
+    Example:
+        >>> import torch
+        >>> from geco.data.embedded.synthetic import erdos_renyi
+        >>> graph = erdos_renyi(9, degree=2, features=3)
+        >>> weighted = graph.attach("edge/edge_weight", torch.ones(graph.num_edges))
+        >>> [unused_fields(Network(body, 3, "node", 2, hidden=4), weighted) for body in ("geco", "gin")]
+        [[], ['edge_weight']]
+    """
+    heard = accepted(network.body.forward, dict.fromkeys(FIELDS))
+    if network.edges is None:  # nothing makes vectors of them
+        heard.pop("edge_attr", None)
+    return [name for name in FIELDS if f"edge/{name}" in dataset.arrays and name not in heard]
+
+
+def say_unused(unused: list[str], model: str, data: str) -> None:
+    """Say once what is not heard, and by whom."""
+    if unused:
+        what = " and ".join(FIELDS[name] for name in unused)
+        logger.warning(f"warning: {model} does not use the {what} of {data}; a model that does may score higher")
