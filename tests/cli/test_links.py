@@ -36,7 +36,8 @@ def test_from_import_to_pairs(run: Run, folder: Path, tmp_path: Path, capsys: py
     assert "friends, gcn: test ap" in run("train", "friends", "--model.name", "gcn", *SMALL, "--out", runs)
     lines = run("eval", runs).splitlines()
     assert lines[0].split() == ["seed", "valid", "ap", "test", "ap"]
-    assert lines[-3].split("  ")[0] == "target" and lines[-1].split()[0] == "links"
+    assert lines[-3].split("  ")[0] == "target"
+    assert lines[-1].split()[0] == "links"
     scores = dict(zip(re.findall(r"test (\S+)", lines[-3]), map(float, lines[-1].split()[1:]), strict=True))
     assert list(scores) == ["ap", "auroc", "mrr", "hits@10"]
     assert scores["ap"] > 0.6

@@ -175,7 +175,8 @@ def test_more_epochs_and_patience(monkeypatch: pytest.MonkeyPatch, capsys: Captu
     assert geco(capsys, "train", "digits", *FLAGS, *cosine)[0] == 0
     code, err = geco(capsys, "train", "digits", *FLAGS, *cosine, "--train.epochs", "6", "--resume", "auto")
     assert code == 0, err
-    assert "goes on with train.epochs 6, not 3" in err and "learning rate goes on where that of 6 epochs stands" in err
+    assert "goes on with train.epochs 6, not 3" in err
+    assert "learning rate goes on where that of 6 epochs stands" in err
 
 
 def test_folder_of_another_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path) -> None:
