@@ -51,8 +51,7 @@ class OneGraph:
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.info, data = dataset.info, as_trained(FullGraphLoader(dataset, config.data.split).graph, config)
-        scaled = config.model.standardise or config.model.scaling == "robust"
-        plain = device.type == "cpu" and config.train.amp == "off" and not scaled
+        plain = device.type == "cpu" and config.train.amp == "off" and not _scaled(config)
         if data.x is not None:
             data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
         if plain and data.x is not None and data.x.is_floating_point():
@@ -137,10 +136,14 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
     """
     if config.train.consistency:
         _check_consistency(dataset.info, config)
-    check_inputs(dataset, config.data.split, column_names(schema))
+    check_inputs(dataset, config.data.split, column_names(schema), _scaled(config))
     check_batches(dataset, config.data.split, config.data.batch_size)
     one = len(dataset) == 1 and dataset.info.level == "node"
     return OneGraph(dataset, config, device) if one else ManyGraphs(dataset, config, device)
+
+
+def _scaled(config: Config) -> bool:
+    return config.model.standardise or config.model.scaling == "robust"
 
 
 def _check_consistency(info: Info, config: Config) -> None:
