@@ -113,11 +113,11 @@ class Meter:
     SECONDS = 15.0  # between two lines where there is no terminal
     SHOWN = ("loss", "valid", "test")
 
-    def __init__(self, label: str, total: int) -> None:
+    def __init__(self, label: str, total: int, start: int = 0) -> None:
         from tqdm import tqdm
 
         self.label, self.total, self.last = label, total, time.monotonic()
-        self.bar = tqdm(total=total, desc=label, unit=" epoch", disable=None, leave=False)
+        self.bar = tqdm(total=total, initial=start, desc=label, unit=" epoch", disable=None, leave=False)
 
     def show(self, line: dict[str, Any]) -> None:
         """Show the values of an evaluation; ``epoch`` says how far it is."""

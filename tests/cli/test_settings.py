@@ -68,6 +68,15 @@ def test_the_configuration_of_a_run_repeats_it(tmp_path: Path) -> None:
         assert settings(options) == config
 
 
+def test_the_configuration_of_an_old_run_means_what_it_meant(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('seed = 3\n[data]\nname = "cora"\n[model]\nhidden = 8\n')
+    assert settings(read(["--config", str(file)])).model.targets == "auto"
+    (tmp_path / "environment.json").write_text("{}")  # now it is that of a run
+    model = settings(read(["--config", str(file)])).model
+    assert (model.targets, model.scaling, model.hidden) == ("raw", "none", 8)
+
+
 def test_flags_before_configurations_before_the_data_sets_own(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[data]\nname = "amazon-photo"\n[model]\nhidden = 3\norder = 3\nheads = 3\n')
     (tmp_path / "b.toml").write_text("[model]\norder = 5\nheads = 5\n")

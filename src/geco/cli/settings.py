@@ -96,7 +96,7 @@ def _over(config: Config, names: tuple[str, ...]) -> Config:
     for number, name in enumerate(names):
         path = Path(name)
         if path.is_file() or path.suffix or path.name != name:
-            config = read_toml(path, config)
+            config = read_toml(path, config, run=(path.parent / "environment.json").is_file())
         elif number:
             raise UsageError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
         else:

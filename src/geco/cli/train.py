@@ -78,7 +78,8 @@ def _one(
         print_line(f"{folder} is finished already")
     elif trainer.state.epoch or trainer.state.batch:
         print_line(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
-    with Meter(f"seed {seed}", config.train.epochs) if tell is None else contextlib.nullcontext() as meter:
+    begun = trainer.state.epoch
+    with Meter(f"seed {seed}", config.train.epochs, begun) if tell is None else contextlib.nullcontext() as meter:
         trainer.tell = meter.show if meter is not None else tell or trainer.tell
         return trainer.fit()
 
@@ -152,7 +153,7 @@ def _signals(
         if seen:
             sys.exit(128 + signal.SIGTERM)
         seen.append(number)
-        os.write(2, answer)  # print is not safe in a handler
+        os.write(2, b"\n" + answer if answer and os.isatty(2) else answer)  # below the bar; print is not safe here
 
     before = {number: signal.signal(number, note) for number in numbers}
     try:

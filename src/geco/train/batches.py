@@ -159,8 +159,7 @@ def as_trained(data: Data, config: Config) -> Data:
 def _whole(data: Data, config: Config, device: torch.device) -> Data:
     """Return a single graph as it is trained on, its features as sparse as they may be."""
     data = as_trained(data, config)
-    scaled = config.model.standardise or config.model.scaling == "robust"
-    plain = device.type == "cpu" and config.train.amp == "off" and not scaled
+    plain = device.type == "cpu" and config.train.amp == "off" and not _scaled(config)
     if data.x is not None:
         data.x = data.x.contiguous()  # products of columns laid out otherwise round otherwise
     if plain and data.x is not None and data.x.is_floating_point():
@@ -179,11 +178,15 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
     """
     if config.train.consistency:
         _check_consistency(dataset.info, config)
-    check_inputs(dataset, config.data.split, column_names(schema))
+    check_inputs(dataset, config.data.split, column_names(schema), _scaled(config))
     check_batches(dataset, config.data.split, config.data.batch_size)
     kinds: dict[str, type[OneGraph | OneGraphLinks | ManyGraphs]]
     kinds = {"node": OneGraph, "link": OneGraphLinks, "graph": ManyGraphs}
     return kinds[dataset.unit](dataset, config, device)
+
+
+def _scaled(config: Config) -> bool:
+    return config.model.standardise or config.model.scaling == "robust"
 
 
 def _check_consistency(info: Info, config: Config) -> None:

@@ -25,17 +25,19 @@ logger = logging.getLogger(__name__)
 
 LARGE = 1e7  # float32 keeps seven digits: beside such a value, those of other nodes are lost in the sums over all nodes
 TOO_LARGE = 1e15  # the squares of 10^8 such values do not fit into float32
+SCALED = ("node/x", "edge/edge_attr")
 NO_FEATURES = (*ENDS, "node/y", "node/place")
 PARTS = ("train", "valid", "test")
 
 
-def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = ()) -> None:
+def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (), scaled: bool = False) -> None:
     """Refuse data that cannot be trained on, with the place of the first mistake; warn of what is doubtful.
 
     Args:
         dataset: with its encodings.
         split: which of its splits is used.
         names: of the columns of x, if they have any.
+        scaled: whether the network scales features, so that large values do no harm.
 
     Example:
         >>> from geco.data.embedded.synthetic import erdos_renyi
@@ -49,7 +51,9 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
     for key, array in dataset.arrays.items():
         level = key.split("/")[0]
         if level in ("node", "edge") and key not in NO_FEATURES and array.dtype != torch.bool and array.numel():
-            _check_values(info, key, array.reshape(len(array), -1), names if key == "node/x" else ())
+            large = _check_values(info, key, array.reshape(len(array), -1), names if key == "node/x" else ())
+            if large and not (scaled and key in SCALED):
+                logger.warning(large)
     _check_targets(info, dataset.arrays.get("node/y" if info.level == "node" else "graph/y"))
     check(with_splits(dataset, []))  # splits are checked further below
     _check_parts(dataset, split)
@@ -96,7 +100,8 @@ def _check_shapes(dataset: GraphDataset) -> None:
         )
 
 
-def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> None:
+def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> str:
+    """Refuse what float32 cannot compute with, and return what to say of large values, if there are any."""
     low, high = torch.aminmax(array, dim=0)
     most = torch.maximum(low.double().abs(), high.double().abs())  # of each column; NaN if the column has any
     bad = ~(most <= TOO_LARGE)
@@ -110,13 +115,14 @@ def _check_values(info: Info, key: str, array: Tensor, names: Sequence[str]) -> 
             "one such row would spoil the output of all: correct it, scale the column or leave it out"
         )
     large = (most >= LARGE).nonzero().view(-1).tolist()
-    if large:
-        more = f" (and {len(large) - 1} more columns)" if len(large) > 1 else ""
-        logger.warning(
-            f"warning: {info.name}: {key}, {_column(names, large[0])} reaches {float(most[large[0]]):.3g}{more}; "
-            "float32 keeps "
-            "7 digits, beside such values those of other nodes are lost: scale the column or take its logarithm"
-        )
+    if not large:
+        return ""
+    more = f" (and {len(large) - 1} more columns)" if len(large) > 1 else ""
+    return (
+        f"warning: {info.name}: {key}, {_column(names, large[0])} reaches {float(most[large[0]]):.3g}{more}; "
+        "float32 keeps 7 digits, beside such values those of other nodes are lost: scale the column (--model.scaling "
+        "robust) or take its logarithm"
+    )
 
 
 def _column(names: Sequence[str], number: int) -> str:
