@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from geco.cli.main import main
 from geco.console import show_log
+from geco.data.safe.readers import read_csv
 
 LOGGER = logging.getLogger("geco.data.cache")
 
@@ -30,6 +34,22 @@ def test_a_program_shows_each_line_once_and_as_it_is(capsys: pytest.CaptureFixtu
     found = capsys.readouterr()
     assert (found.out, found.err) == ("", "100% of it\ndamaged\n")
     assert logging.getLogger("geco").level == logging.NOTSET
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_reading_a_large_file_shows_how_far_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geco.console.PATIENCE", 0)
+    text = "number\n" + "".join(f"{i}\n" for i in range(10_000))
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert len(read_csv(tmp_path / name, header=0)) == 10_000
+        assert (f"reading {name}" in stream.getvalue()) == shown
 
 
 def test_the_command_line_shows_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

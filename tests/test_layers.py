@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "data": BASE
     | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
     "data.registry": {"errors"},
-    "data.safe": {"errors"},
+    "data.safe": {"console", "errors"},
     "data.fetch": BASE | {"data.registry", "data.safe"},
     "data.sources": BASE | {"data", "data.registry", "data.safe"},
     "data.user": BASE | {"data", "data.registry", "data.safe"},

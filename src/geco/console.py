@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeVar
 
-__all__ = ["Meter", "print_line", "print_table", "progress", "progress_bytes", "show_log", "table"]
+__all__ = ["Meter", "print_line", "print_table", "progress", "progress_bytes", "progress_reading", "show_log", "table"]
 
 T = TypeVar("T")
+PATIENCE = 0.5  # seconds of reading without a bar
 
 
 def print_line(line: str) -> None:
@@ -78,6 +80,41 @@ def progress_bytes(chunks: Iterable[bytes], label: str, total: int | None = None
         for chunk in chunks:
             yield chunk
             bar.update(len(chunk))
+
+
+@contextlib.contextmanager
+def progress_reading(stream: IO[bytes], label: str, total: int) -> Iterator[IO[bytes]]:
+    """Give a stream of ``total`` bytes; on a terminal only, reading it shows how far it is, if it takes a while.
+
+    Example:
+        >>> with progress_reading(io.BytesIO(b"abc"), "reading", total=3) as stream:
+        ...     stream.read()
+        b'abc'
+    """
+    from tqdm import tqdm
+
+    options: dict[str, Any] = {"unit": "B", "unit_scale": True, "disable": None, "leave": False, "delay": PATIENCE}
+    with tqdm(desc=label, total=total, **options) as bar:
+        yield stream if bar.disable else io.BufferedReader(_Counted(stream, bar.update), 2**20)
+
+
+class _Counted(io.RawIOBase):
+    """A stream that reports how much was read."""
+
+    def __init__(self, stream: IO[bytes], tell: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._stream, self._tell = stream, tell
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there are bytes."""
+        data = self._stream.read(len(buffer))
+        self._tell(len(data))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

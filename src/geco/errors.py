@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
-    "CheckpointError", "DataError", "GecoError", "Interrupted", "NumericalError", "ResourceError", "UsageError",
+    "CheckpointError", "DataError", "DataErrors", "GecoError", "Interrupted", "NumericalError", "ResourceError",
+    "UsageError",
 ]  # fmt: skip
 
 
@@ -26,6 +29,31 @@ class DataError(GecoError, ValueError):
     """Data that is missing, damaged or not what it should be."""
 
     exit_code = 3
+
+
+class DataErrors(DataError):
+    """Several problems of the same data, found in one look.
+
+    Args:
+        problems: a line for each; the message holds the first `MOST` and the number of the others.
+
+    Example:
+        >>> print(DataErrors(["a.csv, line 2: ...", "a.csv, line 7: ..."]))
+        a.csv, line 2: ...
+        a.csv, line 7: ...
+    """
+
+    MOST = 20
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        more = len(problems) - self.MOST
+        self.lines = (*problems[: self.MOST], *([f"and {more:,} more problems"] if more > 0 else []))
+        super().__init__("\n".join(self.lines))
+
+    def __reduce__(self) -> tuple[type[DataErrors], tuple[tuple[str, ...]]]:
+        """Pickle the problems and not the message, for errors that come from a worker."""
+        return type(self), (self.problems,)
 
 
 class CheckpointError(GecoError, ValueError):

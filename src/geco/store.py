@@ -27,7 +27,10 @@ from torch import Tensor
 
 from geco.errors import ResourceError
 
-__all__ = ["Entry", "flush", "has_entry", "read_entry", "sha256", "sweep", "write_entry", "write_file"]
+__all__ = [
+    "Entry", "flush", "has_entry", "read_about", "read_entry", "remove_entry", "sha256", "sweep", "write_entry",
+    "write_file",
+]  # fmt: skip
 
 OLD = ".old.part"  # ends the name of an entry while another takes its place
 
@@ -102,6 +105,22 @@ def read_entry(path: Path) -> Entry:
             return Entry({name: file.get_tensor(name) for name in file.keys()}, manifest["about"])  # noqa: SIM118
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise ValueError(f"{path} is damaged ({error})") from error
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Return what an entry's arrays are, without reading them, or raise ValueError."""
+    try:
+        return dict(json.loads((path / "manifest.json").read_text(encoding="utf-8"))["about"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged ({error})") from error
+
+
+def remove_entry(path: Path) -> None:
+    """Remove an entry, sound or not, by one rename before anything in it is deleted."""
+    sweep(path)
+    if path.exists():
+        os.replace(path, path.with_name(f".{path.name}.removed.part"))
+        sweep(path)
 
 
 def has_entry(path: Path) -> bool:

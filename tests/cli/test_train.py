@@ -118,7 +118,7 @@ def test_molecules_from_import_to_prediction(run: Run, tmp_path: Path) -> None:
         (["train", "digits", "--seeds", "1", "1"], 2, "--seeds must be different numbers"),
         (["train", "corra"], 3, "did you mean cora"),
         (["eval", "nowhere"], 4, "nowhere holds no finished epoch of a run"),
-        (["predict", "nowhere", "--data", "x", "-o", "y"], 4, "nowhere holds no finished epoch of a run"),
+        (["predict", "nowhere", "--data", "x", "-o", "y.csv"], 4, "nowhere holds no finished epoch of a run"),
     ],
 )
 def test_refuses_in_one_line(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""``geco data list`` and ``geco data prepare``."""
+"""``geco data list``, ``geco data prepare`` and ``geco data remove``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from geco.cli.options import Flag, Folder, use_cache
+from geco.cli.options import Flag, Folder, Name, use_cache
 from geco.console import print_table
 from geco.data.paths import cache_folder, entries, imported, is_imported, raw_files
 from geco.data.registry import DATASETS, EMBEDDED, Embedded, Spec, find
 from geco.errors import UsageError
 from geco.names import ENCODINGS
 
-__all__ = ["check_name", "list_datasets", "prepare"]
+__all__ = ["check_name", "list_datasets", "prepare", "remove_own"]
 
 HEADING = ["name", "task", "metric", "graphs", "nodes", "edges", "paper", "here", "licence", "title"]
 TEXTS = (1, 2, 7, 8, 9)  # columns to align left
@@ -90,10 +90,24 @@ def prepare(
         _tell(name, before, time.perf_counter() - start)
 
 
+def remove_own(name: Name, /, cache_dir: Folder = None) -> None:
+    """Remove a data set that you imported, and the encodings made for it; your files are not touched.
+
+    Args:
+        name: as given to `geco data import`.
+        cache_dir: folder for prepared data; $GECO_CACHE or ~/.cache/geco if not given.
+    """
+    use_cache(cache_dir)
+    from geco.data.user.stored import remove
+
+    for path in remove(name):
+        print(f"removed {path}")
+
+
 def check_name(name: str) -> None:
     """Refuse a name that no data set has, before anything slow is imported."""
     if name not in EMBEDDED and not is_imported(name):
-        find(name)
+        find(name, imported())
 
 
 def _tell(name: str, before: dict[Path, int], seconds: float) -> None:

@@ -64,7 +64,7 @@ class _Jobs:
         """Start what may start, listen for a moment, and return whether anything is left to wait for."""
         while self.waiting and len(self.running) < self.options.jobs:
             self._start(self.waiting.pop(0))
-        gone = [seed for seed, process in self.running.items() if not process.is_alive()]  # before what they said
+        gone = [seed for seed, process in self.running.items() if not process.is_alive()]  # before last words
         try:
             seed, kind, what = self.heard.get(timeout=WAIT)
         except queue.Empty:

@@ -16,12 +16,14 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NoReturn
 
 from geco import __version__
 from geco.console import show_log
-from geco.errors import GecoError, ResourceError, UsageError
+from geco.errors import DataErrors, GecoError, ResourceError, UsageError
 from geco.machine import STOPS
 
 __all__ = ["COMMANDS", "main"]
@@ -39,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "data info": ("geco.cli.info:info", "count what a data set holds, beside the published numbers"),
     "data prepare": ("geco.cli.data:prepare", "read data sets and compute encodings, once, into the cache"),
     "data import": ("geco.cli.importing:import_files", "make a data set of your own files"),
+    "data remove": ("geco.cli.data:remove_own", "remove a data set that you imported"),
 }
 GROUPS = {"data": "Data sets: list them, look at them, prepare them, import your own."}
 MEMORY = "use fewer workers, smaller batches or a smaller network, or a machine with more memory"
@@ -67,11 +70,12 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        _leave("interrupted", 128 + signal.SIGINT)
+        _leave(["interrupted"], 128 + signal.SIGINT)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _leave(*_explain(error))
+        line, code = _explain(error)
+        _leave(error.lines if isinstance(error, DataErrors) else [line], code)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -103,8 +107,6 @@ def _unknown(words: list[str]) -> str:
 
 def _parse(command: str, words: list[str]) -> Callable[[], None]:
     """Return the command with its flags filled in; a wrong flag becomes a UsageError of one line."""
-    import tyro
-
     module, _, name = COMMANDS[command][0].partition(":")
     home = importlib.import_module(module)
     handler = getattr(home, name)
@@ -113,9 +115,25 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
     def later(*args: Any, **options: Any) -> Callable[[], None]:
         return functools.partial(handler, *args, **options)
 
-    with _one_line():
-        if hasattr(home, "read"):  # its flags go over configurations that other words name
+    if hasattr(home, "read"):  # its flags go over configurations that other words name
+        with _one_line():
             return functools.partial(handler, home.read(words))
+    try:
+        return _filled(later, command, words)
+    except UsageError as error:
+        for at, (word, after) in enumerate(pairwise(words)):  # --ignore a b PATH --name x: the flag took the path too
+            if after.startswith("-") and Path(word).exists():
+                with contextlib.suppress(UsageError):
+                    return _filled(later, command, [word, *words[:at], *words[at + 1 :]])
+        if str(error).startswith("Missing from"):
+            raise UsageError(f"{error}; flags of several values take all words after them: write it first") from None
+        raise
+
+
+def _filled(later: Callable[..., Callable[[], None]], command: str, words: list[str]) -> Callable[[], None]:
+    import tyro
+
+    with _one_line():
         flags: dict[str, Any] = {"prog": f"geco {command}", "args": words, "config": [tyro.conf.FlagCreatePairsOff]}
         run: Callable[[], None] = tyro.cli(later, **flags)
         return run
@@ -178,6 +196,7 @@ def _terminated(*_: object) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _leave(line: str, code: int) -> NoReturn:
-    print("geco: error:", *line.split(), file=sys.stderr, flush=True)
+def _leave(lines: Sequence[str], code: int) -> NoReturn:
+    for line in lines:
+        print("geco: error:", *line.split(), file=sys.stderr, flush=True)
     raise SystemExit(code)

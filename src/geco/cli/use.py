@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from geco.cli.options import Flag, Folder, use_cache
+from geco.cli.predictions import as_bytes, check_output, link_table, tabulate
 from geco.cli.scores import print_scores
 from geco.console import print_line, print_table
-from geco.errors import UsageError
+from geco.errors import NumericalError, UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import Tensor
 
     from geco.data.dataset import GraphDataset
+    from geco.data.user.schema import Schema
     from geco.train.trained_run import Run
 
 __all__ = ["evaluate", "explain", "predict"]
@@ -70,17 +70,18 @@ def predict(
 ) -> None:
     """Predict for new files: those of the form the network was trained on, labels left out or not; graphs of any size.
 
+    Molecules that cannot be read have no prediction, and the reason in the column problem.
+
     Args:
         run: folder of `geco train`.
         data: files as `geco data import` reads them; for networks on molecules, a table with a smiles column.
-        output: CSV file to write: a row for each node or graph, with its id, what is predicted, and probabilities.
+        output: .csv, .csv.gz or .parquet to write: a row for each node or graph, with its id, what is predicted, and
+            probabilities.
         pairs: for networks on links, a table with the columns source and target: pairs of nodes to score. All edges of
             the files pass messages then.
     """
-    import torch
-
-    from geco.data.user.read import ids, read_own
-    from geco.data.user.read import pairs as read_pairs
+    check_output(output)
+    from geco.data.user.read import read_new
     from geco.store import write_file
     from geco.train.trained_run import load_run, seed_folders
 
@@ -91,38 +92,37 @@ def predict(
     if (loaded.info.level == "link") != (pairs is not None):
         wanted = "give the pairs of nodes to score: --pairs PAIRS.csv" if pairs is None else "leave out --pairs"
         raise UsageError(f"{run} predicts {loaded.info.level}s; {wanted}")
+    if pairs is not None:
+        table = _link_scores(loaded, data, pairs, schema)
+        write_file(output, as_bytes(table, output))
+        print_line(f"{len(table):,} predictions in {output}")
+        return
+    new = read_new(data, schema)
+    found = _finite(loaded.predict(new.dataset), data)
+    table = tabulate(loaded.info, new.ids, new.failed, found.numpy())
+    write_file(output, as_bytes(table, output))
+    failed = f"; {len(new.failed):,} rows could not be read, see their column problem" if new.failed else ""
+    print_line(f"{len(new.ids) - len(new.failed):,} predictions in {output}{failed}")
+
+
+def _link_scores(loaded: Run, data: Path, pairs: Path, schema: Schema) -> pd.DataFrame:
+    """Return a row for each pair of nodes of a table, with its probability."""
+    import torch
+
+    from geco.data.user.read import pairs as read_pairs
+    from geco.data.user.read import read_own
+
     dataset, _ = read_own(data, schema=schema)
-    if pairs is None:
-        rows = _rows(loaded, ids(data, schema), loaded.predict(dataset))
-    else:
-        ends, names = read_pairs(data, pairs, schema)
-        rows = _links(names, loaded.predict_links(dataset, torch.from_numpy(ends)))
-    table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows(rows)
-    write_file(output, table.getvalue().encode())
-    print_line(f"{len(table.getvalue().splitlines()) - 1:,} predictions in {output}")
+    ends, names = read_pairs(data, pairs, schema)
+    return link_table(names, _finite(loaded.predict_links(dataset, torch.from_numpy(ends)), data).numpy())
 
 
-def _rows(run: Run, ids: list[str], found: Tensor) -> Iterator[list[str]]:
-    """Yield the heading and a row for each id."""
-    info = run.info
-    names = info.names or tuple(str(number) for number in range(found.shape[1]))
-    if info.target == "class":
-        yield ["id", "prediction", *(f"p({name})" for name in names)]
-    elif info.target == "labels":
-        yield ["id", *(f"p({name})" for name in names)]
-    else:
-        yield ["id", *names]
-    for key, row in zip(ids, found.tolist(), strict=True):
-        best = [names[row.index(max(row))]] if info.target == "class" else []
-        yield [key, *best, *(f"{value:.6g}" for value in row)]
-
-
-def _links(names: list[tuple[str, str]], found: Tensor) -> Iterator[list[str]]:
-    """Yield the heading and a row for each pair of nodes."""
-    yield ["source", "target", "p(link)"]
-    for key, value in zip(names, found.tolist(), strict=True):
-        yield [*key, f"{value:.6g}"]
+def _finite(found: Tensor, data: Path) -> Tensor:
+    if not bool(found.isfinite().all()):
+        raise NumericalError(
+            f"the network predicts NaN or infinite values for {data}; nothing was written: train it again"
+        )
+    return found
 
 
 def explain(

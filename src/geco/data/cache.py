@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from geco.data.paths import cache_folder
 from geco.errors import ResourceError
-from geco.store import Entry, read_entry, sweep, write_entry
+from geco.store import Entry, read_entry, remove_entry, sweep, write_entry
 
 __all__ = ["Cache"]
 
@@ -77,6 +77,13 @@ class Cache:
     def get(self, label: str, recipe: Mapping[str, Any]) -> Entry | None:
         """Return an entry if there is a sound one."""
         return self._read(self.path(label, recipe), tell=True)
+
+    def remove(self, label: str, recipe: Mapping[str, Any]) -> Path:
+        """Remove an entry, sound or not, and return where it was."""
+        path = self.path(label, recipe)
+        with self._lock(path):
+            remove_entry(path)
+        return path
 
     def path(self, label: str, recipe: Mapping[str, Any]) -> Path:
         """Return where the entry of a recipe is or would be."""

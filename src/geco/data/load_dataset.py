@@ -12,7 +12,7 @@ from pathlib import Path
 from geco.data.cache import Cache
 from geco.data.collate import check
 from geco.data.dataset import GraphDataset, Info
-from geco.data.paths import raw_files, raw_folders
+from geco.data.paths import imported, raw_files, raw_folders
 from geco.data.registry import DATASETS, EMBEDDED, Embedded, Layout, Spec, find
 from geco.data.user.stored import stored
 from geco.errors import DataError
@@ -46,7 +46,7 @@ def load(
         return _cached(cache, name, recipe, lambda: _made(embedded))
     if name not in DATASETS and (own := stored(name)) is not None:
         return own
-    spec = find(name)
+    spec = find(name, imported())
     folder, layout = locate(spec, Path(data_dir) if data_dir is not None else None, offline)
     files = {file: sha256(folder / file) for file in layout.files}
     reader = importlib.import_module(f"geco.data.sources.{layout.reader}")

@@ -54,6 +54,7 @@ class Block:
         nodes: number of atoms of each.
         edges: number of directed edges of each.
         odd: how many have valences that RDKit does not allow.
+        failed: what is wrong with those that cannot be read, by row, counted from 0; nothing else here holds them.
     """
 
     x: np.ndarray
@@ -62,6 +63,7 @@ class Block:
     nodes: np.ndarray
     edges: np.ndarray
     odd: int
+    failed: dict[int, str]
 
 
 def graph_from_smiles(smiles: str) -> dict[str, np.ndarray]:
@@ -83,18 +85,24 @@ def graph_from_smiles(smiles: str) -> dict[str, np.ndarray]:
         return _graph(_molecule(rdkit, smiles)[0])
 
 
-def graphs_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Iterator[dict[str, np.ndarray]]:
+def graphs_from_smiles(
+    smiles: Sequence[str], workers: int | None = None, failed: dict[int, str] | None = None
+) -> Iterator[dict[str, np.ndarray]]:
     """Yield the graphs of many molecules in order, made by several processes.
 
     Args:
-        smiles: of each molecule. One that cannot be read raises a DataError with its row, counted from 1.
+        smiles: of each molecule.
         workers: number of processes; all processors if not given, none besides this one if 1.
+        failed: gets what is wrong with molecules that cannot be read, by row, counted from 0, before the next graph is
+            yielded; they are left out then. Without it the first of them raises a DataError with its row, counted from
+            1.
 
     Example:
-        >>> [len(graph["x"]) for graph in graphs_from_smiles(["C", "CC"])]
-        [1, 2]
+        >>> failed = {}
+        >>> [len(graph["x"]) for graph in graphs_from_smiles(["C", "Q", "CC"], failed=failed)], failed
+        ([1, 2], {1: "'Q' is not a SMILES that RDKit can read"})
     """
-    for block in blocks_from_smiles(smiles, workers):
+    for block in blocks_from_smiles(smiles, workers, failed):
         node, edge = (np.concatenate([[0], count.cumsum()]) for count in (block.nodes, block.edges))
         for i in range(len(block.nodes)):
             yield {
@@ -104,12 +112,15 @@ def graphs_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Ite
             }
 
 
-def blocks_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Iterator[Block]:
+def blocks_from_smiles(
+    smiles: Sequence[str], workers: int | None = None, failed: dict[int, str] | None = None
+) -> Iterator[Block]:
     """Yield the same graphs, many in one block, for data sets of millions.
 
     Args:
         smiles: of each molecule.
         workers: number of processes.
+        failed: see `graphs_from_smiles`.
 
     Example:
         >>> [block.nodes.tolist() for block in blocks_from_smiles(["C", "CC"])]
@@ -121,6 +132,10 @@ def blocks_from_smiles(smiles: Sequence[str], workers: int | None = None) -> Ite
     blocks = in_order(_block, tasks, count if min(count, len(tasks)) > 1 else 0)
     odd = 0
     for block in progress(blocks, "molecules", len(tasks), f"x {BLOCK}"):
+        if block.failed and failed is None:
+            row, why = next(iter(block.failed.items()))
+            raise DataError(f"row {row + 1}: {why}")
+        (failed if failed is not None else {}).update(block.failed)
         odd += block.odd
         yield block
     if odd:
@@ -195,23 +210,31 @@ def _graph(molecule: Any) -> dict[str, np.ndarray]:
 
 def _block(start: int, smiles: list[str]) -> Block:
     """Return the graphs of molecules that start at a row, counted from 0."""
-    rdkit, graphs, odd = _rdkit(), [], 0
+    rdkit, odd = _rdkit(), 0
+    graphs: list[dict[str, np.ndarray]] = []
+    failed: dict[int, str] = {}
     with rdkit.rdBase.BlockLogs():
-        for row, line in enumerate(smiles, start + 1):
+        for row, line in enumerate(smiles, start):
             try:
                 molecule, sound = _molecule(rdkit, line)
             except DataError as error:
-                raise DataError(f"row {row}: {error}") from None
+                failed[row] = str(error)
+                continue
             graphs.append(_graph(molecule))
             odd += not sound
-    nodes = np.array([len(graph["x"]) for graph in graphs])
+    nodes = np.array([len(graph["x"]) for graph in graphs], np.int64)
+    arrays = {name: _joined(graphs, name) for name in ("x", "edge_index", "edge_attr")}
     return Block(
-        x=np.concatenate([graph["x"] for graph in graphs]).astype(np.uint8),
-        edge_index=np.concatenate([graph["edge_index"] for graph in graphs], 1).astype(
-            np.min_scalar_type(-int(nodes.max()))
-        ),
-        edge_attr=np.concatenate([graph["edge_attr"] for graph in graphs]).astype(np.uint8),
+        x=arrays["x"].astype(np.uint8),
+        edge_index=arrays["edge_index"].astype(np.min_scalar_type(-int(nodes.max(initial=1)))),
+        edge_attr=arrays["edge_attr"].astype(np.uint8),
         nodes=nodes,
-        edges=np.array([len(graph["edge_attr"]) for graph in graphs]),
+        edges=np.array([len(graph["edge_attr"]) for graph in graphs], np.int64),
         odd=odd,
+        failed=failed,
     )
+
+
+def _joined(graphs: list[dict[str, np.ndarray]], name: str) -> np.ndarray:
+    empty = np.empty({"x": (0, 9), "edge_index": (2, 0), "edge_attr": (0, 3)}[name], np.int64)
+    return np.concatenate([empty, *(graph[name] for graph in graphs)], 1 if name == "edge_index" else 0)

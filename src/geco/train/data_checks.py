@@ -18,6 +18,7 @@ from torch import Tensor
 from geco.data.collate import check, with_splits
 from geco.data.dataset import ENDS, GraphDataset, Info
 from geco.errors import DataError
+from geco.train.metrics import check_metric
 
 __all__ = ["check_batches", "check_inputs", "column_names"]
 
@@ -47,6 +48,7 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
             0; ...
     """
     info = dataset.info
+    check_metric(info.metric, info.level, info.target, info.num_targets)
     _check_shapes(dataset)
     for key, array in dataset.arrays.items():
         level = key.split("/")[0]
@@ -63,7 +65,10 @@ def column_names(schema: Mapping[str, Any] | None) -> list[str]:
     """Return the name of each column of x, from the schema of a user's tables; none for data without one."""
     columns = schema["columns"] if schema else []
     chosen = [c for c in columns if c["file"] == "nodes" and c["role"] == "feature"]
-    return [c["name"] for c in chosen for _ in range(max(1, len(c["categories"])))]
+    names = []
+    for c in chosen:  # a column that marks missing values follows those of the values
+        names += [c["name"]] * max(1, len(c["categories"])) + [f"{c['name']}, missing"] * c.get("marked", False)
+    return names
 
 
 def check_batches(dataset: GraphDataset, split: int, batch_size: int) -> None:

@@ -28,7 +28,7 @@ def about_data(dataset: GraphDataset, split: int) -> str:
     Example:
         >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> about_data(erdos_renyi(40, degree=3, features=5, classes=2), 0)
-        'erdos-renyi: 40 nodes, ... edges, 5 features; 2 classes of nodes by accuracy; 20 train, ... test nodes'
+        'erdos-renyi: 40 nodes, ... edges, 5 features; 2 classes of nodes by accuracy; 24 train, ... test nodes'
     """
     info, parts = dataset.info, dataset.split(split)
     one = dataset.unit != "graph"

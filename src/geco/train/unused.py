@@ -27,7 +27,7 @@ def unused_fields(network: Network, dataset: GraphDataset) -> list[str]:
         >>> from geco.data.embedded.synthetic import erdos_renyi
         >>> graph = erdos_renyi(9, degree=2, features=3)
         >>> weighted = graph.attach("edge/edge_weight", torch.ones(graph.num_edges))
-        >>> [unused_fields(Network(body, 3, "node", 2, hidden=4), weighted) for body in ("geco", "gin")]
+        >>> [unused_fields(Network(body, 3, "node", 2, hidden_channels=4), weighted) for body in ("geco", "gin")]
         [[], ['edge_weight']]
     """
     heard = accepted(network.body.forward, dict.fromkeys(FIELDS))

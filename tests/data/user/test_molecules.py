@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from geco.data.user.read import read_own
+from geco.data.user.read import ids, read_new, read_own
 from geco.data.user.schema import OwnOptions
-from geco.errors import DataError, UsageError
+from geco.errors import DataError, DataErrors, UsageError
 
 pytest.importorskip("rdkit")
 
@@ -35,7 +35,7 @@ def test_molecules_with_missing_targets(tmp_path: Path) -> None:
     torch.testing.assert_close(dataset.batch(range(4)).y, wanted, equal_nan=True)
     assert sorted(torch.cat(list(vars(dataset.split()).values())).tolist()) == [0, 1, 3]  # the third has no target
     roles = {column.name: column.role for column in schema.columns}
-    assert roles == {"mol_id": "ignored", "smiles": "smiles", "toxic": "label", "soluble": "label", "source": "ignored"}
+    assert roles == {"mol_id": "id", "smiles": "smiles", "toxic": "label", "soluble": "label", "source": "ignored"}
 
 
 def test_graphs_equal_those_of_molecules(tmp_path: Path) -> None:
@@ -98,6 +98,51 @@ def test_mistakes(tmp_path: Path, text: str, wanted: str) -> None:
     if "c1ccc(" in text:
         with pytest.raises(DataError, match=wanted):
             read_own(write(tmp_path, text), OwnOptions(split_kind="scaffold"))
+
+
+def test_every_molecule_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    text = CSV.replace("c1ccccc1,0", "c1ccc(,0").replace("Cc1ccccc1,1,0", ",1,maybe")
+    with pytest.raises(DataErrors) as caught:
+        read_own(write(tmp_path, text), OwnOptions(label=("toxic", "soluble")))
+    lines = [line.removeprefix(f"{tmp_path}/") for line in str(caught.value).splitlines()]
+    assert lines[0].startswith("molecules.csv, line 5, column soluble: 'maybe' is not a number")
+    assert lines[1] == (
+        "molecules.csv, line 3, column smiles: 'c1ccc(' is not a SMILES that RDKit can read; fix or remove the line"
+    )
+    assert lines[2] == "molecules.csv, line 5, column smiles: the SMILES is missing; fix or remove the line"
+
+
+def test_new_molecules_are_read_as_far_as_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geco.data.molecules.BLOCK", 2)
+    schema = read_own(write(tmp_path))[1]
+    new = read_new(write(tmp_path, "smiles,mol_id,toxic\nQ,a,1\nCC,b,maybe\n,c,\nC1C,d,\nC,e,\n"), schema)
+    assert [graph.num_nodes for graph in map(new.dataset.__getitem__, range(len(new.dataset)))] == [2, 1]
+    assert new.ids == ["a", "b", "c", "d", "e"]
+    wanted = {n: f"{s!r} is not a SMILES that RDKit can read" for n, s in ((0, "Q"), (3, "C1C"))}
+    assert new.failed == wanted | {2: "the SMILES is missing"}
+    with pytest.raises(DataErrors, match=r"no molecule could be read\n.*line 2, column smiles: 'Q' is not a SMILES"):
+        read_new(write(tmp_path, "smiles\nQ\nX(\n"), schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("smiles\nC\nCC\n", ["C", "CC"]),
+        ("mol_id,smiles\n007,C\nb,CC\n", ["007", "b"]),
+        ("compound_id,smiles\n1,C\n2,CC\n", ["1", "2"]),
+        ("index,smiles,mol_id\n1,C,x\n2,CC,y\n", ["x", "y"]),
+    ],
+)
+def test_ids_of_molecules(tmp_path: Path, text: str, wanted: list[str]) -> None:
+    schema = read_own(write(tmp_path))[1]
+    assert ids(write(tmp_path, text), schema) == wanted
+
+
+def test_molecules_as_a_spreadsheet_saves_them(tmp_path: Path) -> None:
+    (tmp_path / "molecules.csv").write_text("SMILES;löslich\nC;0,5\nCC;1,5\nCCC;-2\n", encoding="cp1252")
+    dataset, schema = read_own(tmp_path / "molecules.csv")
+    assert dataset.batch(range(3)).y.tolist() == [[0.5], [1.5], [-2]]
+    assert schema.notes[0] == "molecules.csv: columns separated by semicolons, text in cp1252"
 
 
 def test_flags_without_meaning(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from geco.data.user.read import read_own
+from geco.data.user.read import ids, read_new, read_own
 from geco.errors import DataError
 
 
@@ -21,6 +21,13 @@ def test_paths_that_are_no_data(tmp_path: Path) -> None:
         DataError, match=r"graph.xlsx: a folder with nodes.csv and edges.csv, or a file that ends in one of .csv"
     ):
         read_own(tmp_path / "graph.xlsx")
+
+
+def test_paths_as_text(folder: Path) -> None:
+    dataset, schema = read_own(str(folder))
+    assert dataset.num_nodes == 3
+    new = read_new(str(folder), schema)
+    assert (new.ids, ids(str(folder), schema), new.failed) == (["a", "b", "c"], ["a", "b", "c"], {})
 
 
 def test_a_schema_of_another_form(folder: Path, tmp_path: Path) -> None:

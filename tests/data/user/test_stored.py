@@ -37,9 +37,12 @@ def test_names_are_listed(folder: Path, cache: Path) -> None:
     assert list(imported()) == ["one", "two"]
 
 
-def test_stored_again_replaces(folder: Path) -> None:
+def test_stored_again_replaces_if_asked(folder: Path) -> None:
     store(read_own(folder)[0], "graph")
-    store(read_own(folder, OwnOptions(directed=True))[0], "graph")
+    with pytest.raises(UsageError, match=r"you have a data set called graph; .* replace it with --replace"):
+        store(read_own(folder, OwnOptions(directed=True))[0], "graph")
+    assert getattr(stored("graph"), "num_edges", 0) == 4
+    store(read_own(folder, OwnOptions(directed=True))[0], "graph", replace=True)
     found = stored("graph")
     assert found is not None
     assert found.num_edges == 2

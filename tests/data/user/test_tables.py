@@ -24,14 +24,12 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
     with pytest.raises(DataError) as caught:
         read_own(folder, options)
     assert wanted.replace("@", f"{folder}/") in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("nodes", "wanted"),
     [
-        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; correct it, or leave"),
-        (NODES.replace("b,2", "b,"), "@nodes.csv, line 3, column age: the value is missing"),
+        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; fix it, or leave"),
         (NODES.replace("b,2", "b,inf"), "@nodes.csv, line 3, column age: 'inf' is infinite"),
         (NODES.replace("b,2", "b,1e300"), "@nodes.csv, line 3, column age: '1e+300' is too large"),
         (NODES.replace("c,3", "a,3"), "@nodes.csv, line 4, column id: node 'a' was there before; ids must differ"),
@@ -39,7 +37,7 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
         (NODES.replace("b,2,y", "b,2,y,4"), "@nodes.csv, line 3: 4 fields"),
         (NODES.replace("b,2,y", "b,2"), "@nodes.csv, line 3: 2 fields"),
         (
-            NODES.replace("id,", "ids,"),
+            "ids,age,label\nx,1,x\ny,2,y\n",
             "@nodes.csv, line 1: no column for the id among ids, age, label. Did you mean 'ids'?",
         ),
         (
@@ -54,8 +52,10 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
         ("", "@nodes.csv is empty; its first line must name the columns"),
         ("id,age,label\n", "@nodes.csv, line 2: there are no nodes"),
         ("1,2,3\n4,5,6\n", "@nodes.csv, line 1: 1, 2, 3 are no names of columns"),
-        (NODES.replace(",", ";"), "@nodes.csv, line 1: columns are separated by semicolons"),
-        (NODES.replace(",", "\t"), "@nodes.csv, line 1: columns are separated by tabs"),
+        ("\x1c", "@nodes.csv, line 1: the names of columns are wanted, got ''"),
+        ("\x1f", "@nodes.csv, line 1: the names of columns are wanted, got ''"),
+        ("\n \n", "@nodes.csv, line 1: the names of columns are wanted, got ''"),
+        ("i\0d\0,\0", "@nodes.csv, line 1: the names of columns are wanted, got 'i\\x00d"),
         ('id,label\na,"x\nb,y\n', "@nodes.csv, line 2: a quotation mark is not closed"),
         (
             re.sub("[xy]\n", "x\n", NODES),
@@ -85,20 +85,19 @@ def test_mistakes_in_nodes(tmp_path: Path, nodes: str, wanted: str) -> None:
     [
         ("source,target\na,b\nz,b\nb,z\n", "@edges.csv, line 3, column source: 'z' is not a node of nodes.csv"),
         (
-            "source,target\na,b\nb,z\na,q\n",
-            "column target: 'z' is not a node of nodes.csv, whose ids look like 'a' (1 more",
+            "source,target\na,b\n" + "b,z\n" * 7,
+            "line 7, column target: 'z' is not a node of nodes.csv, whose ids look like 'a' (2 more like it)",
         ),
         ("source,target\na,b\nb,\n", "@edges.csv, line 3, column target: the node is missing"),
         (
-            "sauce,target\na,b\n",
+            "sauce,target\nq,b\n",
             "@edges.csv, line 1: no column for the source among sauce, target. Did you mean 'sauce'?",
         ),
         (
             "source,target,weight\na,b,1\nb,c,heavy\na,c,2\n",
             "@edges.csv, line 3, column weight: 'heavy' is not a number",
         ),
-        ("source,target,weight\na,b,1\nb,c,\n", "@edges.csv, line 3, column weight: the weight is missing"),
-        ("source,target,far\na,b,1\nb,c,\n", "@edges.csv, line 3, column far: the value is missing"),
+        ("source,target,weight\na,b,\nb,c,\n", "@edges.csv, line 2, column weight: no edge has a weight; leave"),
         ("", "@edges.csv is empty"),
     ],
 )
@@ -131,28 +130,6 @@ def test_rows_of_parquet(tmp_path: Path) -> None:
     (tmp_path / "nodes.parquet").write_bytes(b"PAR1 not really PAR1")
     with pytest.raises(DataError, match=r"nodes.parquet is not a sound Parquet file"):
         read_own(tmp_path)
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_other_encodings(tmp_path: Path, compressed: bool) -> None:
-    data = NODES.replace("b,2,y", "b,2,für").encode("latin-1")
-    path = tmp_path / ("nodes.csv.gz" if compressed else "nodes.csv")
-    path.write_bytes(gzip.compress(data) if compressed else data)
-    (tmp_path / "edges.csv").write_text(EDGES)
-    with pytest.raises(DataError, match=rf"{path}, line 3: byte 0xfc is not UTF-8; save the file as UTF-8"):
-        read_own(tmp_path)
-
-
-def test_text_of_many_values_is_no_feature(tmp_path: Path) -> None:
-    nodes = "id,title,label\n" + "".join(f"{i},title {i},{i % 2}\n" for i in range(51))
-    refused(
-        tmp_path,
-        "@nodes.csv, line 2, column title: text with 51 different values, at most 50 make a category; leave it "
-        "out with --ignore title",
-        nodes=nodes,
-        edges="source,target\n1,2\n",
-    )
-    assert read_own(tmp_path, OwnOptions(ignore=("title",)))[0][0].x.shape == (51, 1)
 
 
 def test_flags_name_columns_that_exist(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ def test_moments_of_what_is_known() -> None:
 
 def test_a_network_says_values_in_their_units_and_keeps_them(tmp_path: Path) -> None:
     data = Data(x=torch.randn(5, 3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
-    network = Network("gcn", 3, "node", 2, hidden=4, standardise_targets=True).eval()
-    plain = Network("gcn", 3, "node", 2, hidden=4).eval()
+    network = Network("gcn", 3, "node", 2, hidden_channels=4, standardise_targets=True).eval()
+    plain = Network("gcn", 3, "node", 2, hidden_channels=4).eval()
     plain.load_state_dict({k: v for k, v in network.state_dict().items() if not k.startswith("units.")})
     assert network.units is not None
     network.units.fit(torch.tensor([[100.0, 0.1], [300.0, 0.3]]))

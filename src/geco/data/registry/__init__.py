@@ -5,6 +5,7 @@ here.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from geco.data.registry.embedded import NO_FILES
 from geco.data.registry.lrgb import LRGB
@@ -21,8 +22,12 @@ DATASETS: dict[str, Spec] = {spec.name: spec for spec in _ALL}
 EMBEDDED: dict[str, Embedded] = {spec.name: spec for spec in NO_FILES}
 
 
-def find(name: str) -> Spec:
+def find(name: str, own: Collection[str] = ()) -> Spec:
     """Return the spec of a name, or refuse it and name those near it.
+
+    Args:
+        name: of a data set.
+        own: names of data sets that were imported, which may be what is meant.
 
     Example:
         >>> find("cora").sizes.nodes
@@ -33,6 +38,6 @@ def find(name: str) -> Spec:
     """
     if name in DATASETS:
         return DATASETS[name]
-    near = difflib.get_close_matches(name.lower(), DATASETS, 3, 0.5)
+    near = difflib.get_close_matches(name.lower(), [*DATASETS, *EMBEDDED, *own], 3, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "`geco data list` shows all names."
     raise DataError(f"no data set is called {name!r}; {hint} Your own files: `geco data import PATH --name NAME`")

@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geco.console import progress_reading
 from geco.data.safe.limits import LimitedStream, expanded_limit
-from geco.errors import DataError
+from geco.errors import DataError, DataErrors
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["read_csv", "read_json", "read_npy", "read_npz", "read_pickle", "read_torch"]
 
+RAGGED = 5  # rows of a wrong length that are named
 JSON_LIMIT = 4 * 2**30  # bytes; the largest of the known data sets has a tenth of it
 
 
@@ -115,15 +117,22 @@ def read_json(path: Path) -> Any:
 
 
 def read_csv(
-    path: Path, header: int | None = None, dtype: Any = None, columns: Sequence[str | int] | None = None
+    path: Path,
+    header: int | None = None,
+    dtype: Any = None,
+    columns: Sequence[str | int] | None = None,
+    separator: str = ",",
+    encoding: str = "utf-8-sig",
 ) -> pandas.DataFrame:
-    """Return a table of comma-separated values in UTF-8; every row must have as many fields as the first.
+    """Return a table of separated values; every row must have as many fields as the first.
 
     Args:
         path: plain, ``.gz``, or ``.zip`` with one member.
         header: row of the columns' names (0 is the first); without it columns are numbered.
         dtype: of all columns, or by column; found from the values if not given.
         columns: which to return, in this order; all if not given.
+        separator: of the values.
+        encoding: of the text.
     """
     with _reading(path), warnings.catch_warnings():
         import pandas as pd
@@ -133,37 +142,49 @@ def read_csv(
         )  # takes less memory, but types found may differ by piece
         warnings.simplefilter("error")  # pandas only warns of rows longer than the heading
         try:
-            with _text(path) as text:
+            with _text(path, encoding) as text:
                 table = pd.read_csv(
-                    text, header=header, dtype=dtype, usecols=columns, index_col=False, low_memory=pieces
+                    text,
+                    sep=separator,
+                    header=header,
+                    dtype=dtype,
+                    usecols=columns,
+                    index_col=False,
+                    low_memory=pieces,
                 )
         except pd.errors.EmptyDataError:
             raise DataError(f"{path}, line 1: the file is empty; a table was expected") from None
         except (ValueError, Warning):
-            _refuse_ragged(path)
+            _refuse_ragged(path, separator, encoding)
             raise
         if len(table) and bool(table.iloc[:, -1].isna().any()):  # pandas fills short rows
-            _refuse_ragged(path)
+            _refuse_ragged(path, separator, encoding)
         return table if columns is None else table[list(columns)]
 
 
-def _refuse_ragged(path: Path) -> None:
-    with _text(path) as text:
-        width, reader = 0, csv.reader(text)
+def _refuse_ragged(path: Path, separator: str, encoding: str) -> None:
+    """Refuse rows of another length than the first, the first `RAGGED` of them by line."""
+    with _text(path, encoding) as text:
+        width, reader, wrong = 0, csv.reader(text, delimiter=separator), []
         for row in reader:
             width = width or len(row)
             if row and len(row) != width:
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields where the first line has {width}; correct it"
-                )
+                fields = f"{len(row)} fields where the first line has {width}; fix the line"
+                wrong.append(f"{path}, line {reader.line_num}: {fields}")
+                if len(wrong) == RAGGED:
+                    break
+    if wrong:
+        raise DataErrors(wrong) if len(wrong) > 1 else DataError(wrong[0])
 
 
 @contextlib.contextmanager
-def _text(path: Path) -> Iterator[io.TextIOWrapper]:
+def _text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
     """Open a plain or compressed text file."""
     limit = expanded_limit(path.stat().st_size)
     with contextlib.ExitStack() as stack:
         stream: Any = stack.enter_context(path.open("rb"))
+        if path.suffix != ".zip":
+            stream = stack.enter_context(progress_reading(stream, f"reading {path.name}", path.stat().st_size))
         if path.suffix == ".gz":
             stream = LimitedStream(stack.enter_context(gzip.open(stream)), limit, path)
         elif path.suffix == ".zip":
@@ -175,7 +196,7 @@ def _text(path: Path) -> Iterator[io.TextIOWrapper]:
                 )
             stream = LimitedStream(stack.enter_context(archive.open(members[0])), limit, path)
         buffered = io.BufferedReader(stream, 2**20) if isinstance(stream, LimitedStream) else stream
-        yield stack.enter_context(io.TextIOWrapper(buffered, "utf-8-sig", newline=""))
+        yield stack.enter_context(io.TextIOWrapper(buffered, encoding, newline=""))
 
 
 def _read_array(stream: Any, available: int, label: str = "") -> np.ndarray[Any, Any]:

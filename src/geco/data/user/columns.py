@@ -1,8 +1,7 @@
-"""The columns of a user's tables: which is what, and features from numbers and categories.
+"""The columns of a user's tables: which is what.
 
-A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. Of the other columns those
-of numbers are features as they are, and those of text with at most `MOST_CATEGORIES` different values are features with
-one column of 0 and 1 for each value.
+A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. The other columns are
+features, see `geco.data.user.features`.
 """
 
 from __future__ import annotations
@@ -13,16 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from geco.data.user.schema import Column, OwnOptions, Role, Schema
 from geco.data.user.tables import UNNAMED, Field, Table
 from geco.errors import DataError
 
-__all__ = ["MOST_CATEGORIES", "USUAL", "Sheet", "assign", "assign_known", "check_flags", "features"]
+__all__ = ["USUAL", "Sheet", "assign", "assign_known", "check_flags", "describe"]
 
-USUAL: dict[Role, tuple[str, ...]] = {
-    "id": ("id", "node_id", "nodeid", "node", "index", "idx", UNNAMED),
+USUAL: dict[Role, tuple[str, ...]] = {  # the first ids are preferred
+    "id": (
+        "id",
+        "node_id",
+        "nodeid",
+        "node",
+        "mol_id",
+        "molid",
+        "molecule_id",
+        "compound_id",
+        "index",
+        "idx",
+        UNNAMED,
+    ),
     "graph": ("graph", "graph_id", "graphid"),
     "label": ("label", "labels", "y", "class", "target"),
     "split": ("split", "subset", "set", "partition"),
@@ -32,7 +42,6 @@ USUAL: dict[Role, tuple[str, ...]] = {
     "weight": ("weight", "edge_weight", "w"),
     "smiles": ("smiles", "smi", "canonical_smiles"),
 }
-MOST_CATEGORIES = 50
 TEXT: tuple[Role, ...] = ("id", "graph", "label", "split", "time", "source", "target", "smiles")  # kept as written
 
 
@@ -64,12 +73,16 @@ class Sheet:
             )
         return self.fields(role)[0]
 
+    def changed(self, roles: dict[str, Role]) -> Sheet:
+        """Return the table with other roles of some columns."""
+        return _sheet(self.table, {**self.roles, **roles}) if roles else self
+
     def described(self, file: str, found: Sequence[Column] = ()) -> list[Column]:
         """Return what a schema says of all columns; those found are described already."""
         known = {column.name: column for column in found}
         kinds: dict[Role, str] = {"label": "label", "weight": "number"}
         return [
-            known.get(n) or _describe(file, self.table.field(n), r, kinds.get(r, "text")) for n, r in self.roles.items()
+            known.get(n) or describe(file, self.table.field(n), r, kinds.get(r, "text")) for n, r in self.roles.items()
         ]
 
 
@@ -93,6 +106,10 @@ def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
                     f"{table.path}, column {name}: it cannot be both {found[name]} and {role}; check the flags"
                 )
             found[name] = role
+    if "id" in roles:  # a second column called so says nothing of a node
+        for name in names:
+            if name.lower() in USUAL["id"] and name not in options.features:
+                found.setdefault(name, "ignored")
     return _sheet(table, {name: found.get(name) or _rest(name, options) for name in names})
 
 
@@ -104,7 +121,7 @@ def assign_known(table: Table, file: str, schema: Schema) -> Sheet:
         if column.file == file and column.role != "ignored":
             if column.name in names:
                 roles[column.name] = column.role
-            elif column.role not in ("label", "split", "time"):
+            elif column.role not in ("label", "split", "time") and (column.role, file) != ("id", "molecules"):
                 raise DataError(_lacks(str(table.path), names, column.name, column.name))
     return _sheet(table, roles | {name: "ignored" for name in names if name not in roles})
 
@@ -117,48 +134,27 @@ def check_flags(tables: Sequence[Table], options: OwnOptions) -> None:
             raise DataError(_lacks(" and ".join(str(table.path) for table in tables), names, name, name))
 
 
+def describe(file: str, field: Field, role: Role, kind: str) -> Column:
+    """Return what a schema says of a column."""
+    known = np.flatnonzero(~field.missing)
+    example = str(field.values.iloc[known[0]]) if len(known) else ""
+    return Column(file, field.name, role, kind, example, int(field.missing.sum()))
+
+
 def _flagged(options: OwnOptions, role: Role) -> tuple[str, ...]:
     """Return the columns that flags name for a role."""
     given = getattr(options, role)
     return given if isinstance(given, tuple) else (given,) if given else ()
 
 
-def features(sheet: Sheet, file: str, schema: Schema | None) -> tuple[np.ndarray, list[Column]]:
-    """Return features ``(rows, F)`` in float32, and what they are.
-
-    Args:
-        sheet: whose columns.
-        file: name of the table in the schema.
-        schema: how the columns were read before: new files get the same columns of the same categories, in the same
-            order.
-    """
-    known = {column.name: column for column in schema.select(file, "feature")} if schema else {}
-    parts, found = [], []
-    for field in (sheet.table.field(name) for name in (known or sheet.names("feature"))):
-        field.complete("the value", f", or leave the column out with --ignore {field.name}")
-        numeric = known[field.name].type == "number" if known else field.kind == "number"
-        part, categories = (
-            (_numbers(field), ()) if numeric else _one_hot(field, known[field.name].categories if known else None)
-        )
-        parts.append(part)
-        found.append(_describe(file, field, "feature", "number" if numeric else "category", categories))
-    return np.concatenate(parts, 1) if parts else np.empty((len(sheet.table.frame), 0), np.float32), found
-
-
 def _sheet(table: Table, roles: dict[str, Role]) -> Sheet:
     return Sheet(table.as_text([name for name, role in roles.items() if role in TEXT]), roles)
 
 
-def _describe(file: str, field: Field, role: Role, kind: str, categories: tuple[str, ...] = ()) -> Column:
-    known = np.flatnonzero(~field.missing)
-    example = str(field.values.iloc[known[0]]) if len(known) else ""
-    return Column(file, field.name, role, kind, example, int(field.missing.sum()), categories)
-
-
 def _by_usual_name(path: Path, names: Sequence[str], role: Role, taken: dict[str, Role]) -> list[str]:
     found = [name for name in names if name.lower() in USUAL[role] and name not in taken]
-    if len(found) > 1 and UNNAMED in found:  # pandas' index beside a column with a name
-        found.remove(UNNAMED)
+    if role == "id":
+        return sorted(found, key=lambda name: USUAL[role].index(name.lower()))[:1]
     if len(found) > 1:
         raise DataError(
             f"{path}, line 1: columns {' and '.join(found)} may both be the {role}; "
@@ -179,22 +175,3 @@ def _rest(name: str, options: OwnOptions) -> Role:
     if name.split()[0] == UNNAMED or (options.features and name not in options.features):
         return "ignored"
     return "feature"
-
-
-def _numbers(field: Field) -> np.ndarray:
-    return field.numbers(f"correct it, or leave the column out with --ignore {field.name}").astype(np.float32)[:, None]
-
-
-def _one_hot(field: Field, known: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return ``(rows, values)`` of 0 and 1, and the values in order."""
-    texts = field.texts()
-    values = known if known is not None else tuple(sorted(texts.unique()))
-    if known is None and len(values) > MOST_CATEGORIES:
-        raise DataError(
-            f"{field.where(0)}: text with {len(values):,} different values, at most {MOST_CATEGORIES} make a category; "
-            f"leave it out with --ignore {field.name}, or turn it into numbers"
-        )
-    codes = pd.Index(values).get_indexer(texts)
-    if (codes < 0).any():
-        raise field.fail(codes < 0, f"{{}} is none of the values known ({', '.join(values[:8])})")
-    return np.eye(len(values), dtype=np.float32)[codes], values

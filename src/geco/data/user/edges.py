@@ -6,19 +6,25 @@ Shapes: N nodes, M edges, B graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from geco.data.user.columns import Sheet, features
-from geco.data.user.schema import Column, Schema
+from geco.console import progress
+from geco.data.user.columns import Sheet
+from geco.data.user.features import features, weights
+from geco.data.user.ids import plain
+from geco.data.user.problems import Problems
+from geco.data.user.schema import Column, Role, Schema
 from geco.data.user.tables import Field
 from geco.errors import DataError
 
 __all__ = ["both_ways", "cut", "edge_values", "read_ends", "read_owners", "spread"]
+
+ENDS: tuple[Role, ...] = ("source", "target")
 
 
 def read_owners(nodes: Sheet, graphs: Sheet | None) -> tuple[np.ndarray, pd.Index]:
@@ -56,27 +62,32 @@ def read_ends(nodes: Sheet, edges: Sheet, owner: np.ndarray, graphs: pd.Index) -
         owner: the graph of each node ``(N,)``.
         graphs: names of the graphs.
     """
+    problems = Problems()
     field = nodes.field("id")
-    field.complete("the id")
+    problems.attempt(field.complete, "the id")
     codes, ids = pd.factorize(field.texts())
-    keys = owner * len(ids) + codes  # a number for every pair of graph and id
+    keys = np.where(field.missing, -1 - np.arange(len(codes)), owner * len(ids) + codes)  # one for each graph and id
     twice = pd.Series(keys).duplicated().to_numpy()
     if twice.any():
-        raise field.fail(
-            twice, "node {} was there before; ids must differ" + (" within a graph" if len(graphs) > 1 else "")
-        )
-    sides = [edges.field("source"), edges.field("target")]
-    if edges.names("graph") or len(graphs) == 1:
-        start = _graphs_of(edges, graphs) * len(ids)
-        return np.stack([_find(side, ids, start, pd.Index(keys), nodes) for side in sides])
-    if len(ids) < len(codes):
+        within = " within a graph" if len(graphs) > 1 else ""
+        problems.add(field.fail(twice, f"node {{}} was there before; ids must differ{within}"))
+    sides = [side for role in ENDS if (side := problems.attempt(edges.field, role)) is not None]
+    apart = bool(edges.names("graph")) or len(graphs) == 1  # whether the graph of an edge is known
+    if not apart and not problems.found and len(ids) < len(codes):
         raise DataError(
             f"{edges.table.path}, line 1: node ids repeat among graphs; a column for the graph of each edge is wanted"
         )
-    ends = np.stack([_find(side, ids, np.int64(0), pd.Index(codes), nodes) for side in sides])
-    apart = owner[ends[0]] != owner[ends[1]]
-    if apart.any():
-        raise sides[1].fail(apart, "node {} is of another graph than the edge's source")
+    start = _graphs_of(edges, graphs) * len(ids) if apart else np.int64(0)
+    places = pd.Index((keys if apart else codes)[~twice]) if len(graphs) > 1 else None
+    found = [
+        problems.attempt(_find, side, ids, start, places, nodes)
+        for side in progress(sides, "ends of edges", unit="column")
+    ]
+    problems.stop()
+    ends = np.stack([rows for rows in found if rows is not None])
+    across = owner[ends[0]] != owner[ends[1]]
+    if across.any():
+        raise sides[1].fail(across, "node {} is of another graph than the edge's source")
     return ends
 
 
@@ -109,14 +120,27 @@ def spread(ends: np.ndarray, nodes: int, directed: bool) -> tuple[np.ndarray, np
     return ends, rows, [f"edges: made to run both ways (--directed keeps them as they are){dropped}"]
 
 
-def edge_values(edges: Sheet, schema: Schema | None) -> tuple[dict[str, Tensor], list[Column]]:
-    """Return ``edge_attr`` and ``edge_weight`` as in the file, where it has them, and what is known of the columns."""
-    attributes, found = features(edges, "edges", schema)
-    arrays = {"edge_attr": torch.from_numpy(attributes)} if attributes.shape[1] else {}
-    for field in edges.fields("weight"):
-        field.complete("the weight")
-        arrays["edge_weight"] = torch.from_numpy(field.numbers().astype(np.float32))
-    return arrays, edges.described("edges", found)
+def edge_values(
+    edges: Sheet, schema: Schema | None, asked: Sequence[str] = ()
+) -> tuple[dict[str, Tensor], list[Column]]:
+    """Return ``edge_attr`` and ``edge_weight`` as in the file, where it has them, and what is known of the columns.
+
+    Args:
+        edges: the table.
+        schema: how such a table was read before.
+        asked: columns that a flag names, see `features`.
+    """
+    problems, arrays = Problems(), {}
+    made = problems.attempt(features, edges, "edges", schema, asked)
+    known = {column.name: column for column in schema.select("edges", "weight")} if schema else {}
+    weighed = [problems.attempt(weights, field, known.get(field.name)) for field in edges.fields("weight")]
+    problems.stop()
+    assert made
+    if made[0].shape[1]:
+        arrays["edge_attr"] = torch.from_numpy(made[0])
+    for values, _ in filter(None, weighed):
+        arrays["edge_weight"] = torch.from_numpy(values)
+    return arrays, edges.described("edges", [*made[1], *(column for _, column in filter(None, weighed))])
 
 
 def cut(
@@ -164,13 +188,19 @@ def _graphs_of(edges: Sheet, graphs: pd.Index) -> np.ndarray | np.int64:
     return found.astype(np.int64)
 
 
-def _find(field: Field, ids: pd.Index, start: np.ndarray | np.int64, keys: pd.Index, nodes: Sheet) -> np.ndarray:
-    """Return the row of the node that each cell names."""
+def _find(field: Field, ids: pd.Index, start: np.ndarray | np.int64, keys: pd.Index | None, nodes: Sheet) -> np.ndarray:
+    """Return the row of the node that each cell names; without keys ids are numbered as the rows."""
     field.complete("the node")
-    codes = ids.get_indexer(field.texts())
-    found: np.ndarray = np.where(codes < 0, -1, keys.get_indexer(start + codes))
+    codes, texts = pd.factorize(field.texts())  # each text is looked up once
+    numbers = ids.get_indexer(texts)
+    if (numbers < 0).any():  # 7 in one file and 7.0 in the other
+        same = plain(pd.Series(ids, dtype="string"))
+        others = pd.Index(same).get_indexer(plain(pd.Series(texts))) if same.is_unique else -1
+        numbers = np.where(numbers < 0, others, numbers)
+    found: np.ndarray = numbers[codes]
+    if keys is not None:
+        found = np.where(found < 0, -1, keys.get_indexer(start + found))
     if (found < 0).any():
-        raise field.fail(
-            found < 0, f"{{}} is not a node of {nodes.table.path.name}, whose ids look like {str(ids[0])!r}"
-        )
+        like = f", whose ids look like {str(ids[0])!r}" if len(ids) else ""
+        raise field.fail(found < 0, f"{{}} is not a node of {nodes.table.path.name}{like}")
     return found.astype(np.int64)

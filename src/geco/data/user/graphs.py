@@ -17,16 +17,21 @@ from torch import Tensor
 
 from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset, Level, Split
-from geco.data.user.columns import Sheet, assign, assign_known, check_flags, features
+from geco.data.user.columns import Sheet, assign, assign_known, check_flags
 from geco.data.user.edges import cut, edge_values, read_ends, read_owners, spread
+from geco.data.user.features import features
+from geco.data.user.ids import connect
 from geco.data.user.labels import Labels, read_labels, read_parts, read_splits
 from geco.data.user.links import pair_sheet, read_links, single
 from geco.data.user.partition import read_times
+from geco.data.user.problems import Problems
 from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import SUFFIXES, Field, Table, read_table
 from geco.errors import DataError
 
 __all__ = ["read_graphs", "read_pairs", "row_names"]
+
+NAMES = ("nodes", "edges", "graphs")
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,42 @@ class _Sheets:
     def labelled(self) -> Sheet:
         return self.graphs if self.level == "graph" and self.graphs is not None else self.nodes
 
+    @property
+    def split(self) -> Sheet:
+        """The table that says which part of the split nodes or graphs are in, if any does."""
+        return self.graphs if self.graphs is not None and self.graphs.names("split") else self.nodes
+
+    @property
+    def written(self) -> list[str]:
+        """Notes on how the files are written."""
+        tables = [sheet.table for sheet in (self.nodes, self.edges, self.graphs) if sheet is not None]
+        return [f"{table.path.name}: {table.dialect.words}" for table in tables if table.dialect.words]
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What stands in the tables, read without a problem.
+
+    Args:
+        owner: the graph of each node ``(N,)``.
+        ends: of the edges, as rows of nodes.csv ``(2, M)``.
+        x: features of the nodes ``(N, F)``, F may be 0.
+        edge: features and weights of the edges.
+        columns: what was done to the columns of nodes and edges.
+        labels: of nodes or graphs.
+        splits: of nodes or graphs.
+        notes: about labels and splits.
+    """
+
+    owner: np.ndarray
+    ends: np.ndarray
+    x: np.ndarray
+    edge: dict[str, Tensor]
+    columns: list[Column]
+    labels: Labels
+    splits: list[Split]
+    notes: list[str]
+
 
 def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None) -> tuple[GraphDataset, Schema]:
     """Read a folder of tables.
@@ -53,30 +94,22 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     """
     refuse(options, ("smiles",), "a folder of tables")
     sheets = _sheets_known(folder, schema) if schema else _sheets(folder, options)
-    owner, names = read_owners(sheets.nodes, sheets.graphs)
-    ends = read_ends(sheets.nodes, sheets.edges, owner, names)
     if sheets.level == "link":
+        _, ends = _linked(sheets)
         return read_links(folder, sheets.nodes, sheets.edges, ends, options, schema)
-    fields = (
-        sheets.labelled.fields("label")
-        if schema
-        else [sheets.labelled.field("label"), *sheets.labelled.fields("label")[1:]]
-    )
-    labels = read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
-    splits, notes = _splits(sheets, owner, labels, options, schema)
-    node, node_columns = _node_arrays(sheets, owner, labels, schema)
-    edge, edge_columns, edge_notes = _edge_arrays(
-        sheets.edges, ends, owner, options.directed if schema is None else schema.directed, schema
-    )
-    info = labels.info(folder.resolve().name, sheets.level, options, schema)
-    graph = {"y": labels.y} if sheets.level == "graph" else {}
-    dataset = collect(info, cut(np.bincount(owner), node, edge, graph), splits)
+    found = _contents(sheets, options, schema)
+    directed = options.directed if schema is None else schema.directed
+    edge, edge_notes = _edge_arrays(found.ends, found.owner, found.edge, directed)
+    info = found.labels.info(folder.resolve().name, sheets.level, options, schema)
+    graph = {"y": found.labels.y} if sheets.level == "graph" else {}
+    node = _node_arrays(sheets, found.owner, found.x, found.labels)
+    dataset = collect(info, cut(np.bincount(found.owner), node, edge, graph), found.splits)
     if schema is None:
-        blank = (
-            [] if sheets.nodes.names("feature") else ["nodes have no feature columns: each gets a single feature, 1"]
+        blank = [] if found.x.shape[1] else ["nodes have no feature columns: each gets a single feature, 1"]
+        columns = found.columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
+        schema = found.labels.schema(
+            "tables", info, options.directed, columns, [*sheets.written, *edge_notes, *blank, *found.notes]
         )
-        columns = node_columns + edge_columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
-        schema = labels.schema("tables", info, options.directed, columns, [*edge_notes, *blank, *notes])
     return dataset, schema
 
 
@@ -107,7 +140,7 @@ def row_names(folder: Path, schema: Schema) -> list[str]:
 
 
 def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
-    nodes, edges, graphs = (_table(folder, name) for name in ("nodes", "edges", "graphs"))
+    nodes, edges, graphs = _tables(folder)
     if nodes is None or edges is None:
         listed = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
         listed += f". {ONE_KIND}" if listed.count(SUFFIXES[0]) > 2 else ""  # users.csv, items.csv, bought.csv
@@ -116,20 +149,24 @@ def _sheets(folder: Path, options: OwnOptions) -> _Sheets:
         )
     if not len(nodes.frame):
         raise DataError(f"{nodes.path}, line 2: there are no nodes; write a line for each node")
-    check_flags([table for table in (nodes, edges, graphs) if table is not None], options)
-    by_graph = _graph_sheet(graphs, options) if graphs else None
-    if options.task == "link":
-        pairs = assign(edges, ("source", "target", "weight", "split", "time"), options)
-        return _Sheets(single(assign(nodes, ("id", "graph", "split", "label"), options)), pairs, None, "link")
+    problems = Problems()
+    problems.attempt(check_flags, [table for table in (nodes, edges, graphs) if table is not None], options)
+    by_graph = problems.attempt(_graph_sheet, graphs, options) if graphs else None
     level: Level = options.level or ("graph" if by_graph and by_graph.names("label") else "node")
+    of_nodes: tuple[Role, ...] = ("id", "graph", "split", "time", *(("label",) if level == "node" else ()))
+    of_edges: tuple[Role, ...] = ("source", "target", "weight", "graph")
+    if options.task == "link":
+        level, of_nodes = "link", ("id", "graph", "split", "label")
+        of_edges = ("source", "target", "weight", "split", "time")
+    one, other = problems.attempt(assign, nodes, of_nodes, options), problems.attempt(assign, edges, of_edges, options)
+    problems.stop()
+    assert one
+    assert other
+    if level == "link":
+        single(one)
     if level == "graph" and by_graph is None:
         raise DataError(f"{folder} lacks graphs.csv with a label for each graph, as --level graph asks for")
-    return _Sheets(
-        assign(nodes, ("id", "graph", "split", "time", *(("label",) if level == "node" else ())), options),
-        assign(edges, ("source", "target", "weight", "graph"), options),
-        by_graph,
-        level,
-    )
+    return _Sheets(*connect(one, other, search=options.id is None), None if level == "link" else by_graph, level)
 
 
 def _graph_sheet(table: Table, options: OwnOptions) -> Sheet:
@@ -144,17 +181,25 @@ def _graph_sheet(table: Table, options: OwnOptions) -> Sheet:
 
 
 def _sheets_known(folder: Path, schema: Schema) -> _Sheets:
-    found = {}
-    for name in ("nodes", "edges", "graphs"):
-        table = _table(folder, name)
+    found, problems = {}, Problems()
+    for name, table in zip(NAMES, _tables(folder), strict=True):
         wanted = any(column.file == name for column in schema.columns)
         if table is None and wanted:
             raise DataError(f"{folder} lacks {name}.csv (or .csv.gz, .parquet), which the data set was made with")
-        found[name] = assign_known(table, name, schema) if table is not None and wanted else None
+        found[name] = problems.attempt(assign_known, table, name, schema) if table is not None and wanted else None
+    problems.stop()
     nodes, edges = found["nodes"], found["edges"]
     assert nodes
     assert edges
     return _Sheets(nodes, edges, found["graphs"], schema.level)
+
+
+def _tables(folder: Path) -> list[Table | None]:
+    """Return the tables of nodes, edges and graphs, those that are there."""
+    problems = Problems()
+    found = [problems.attempt(_table, folder, name) for name in NAMES]
+    problems.stop()
+    return found
 
 
 def _table(folder: Path, name: str) -> Table | None:
@@ -164,27 +209,60 @@ def _table(folder: Path, name: str) -> Table | None:
     return read_table(found[0]) if found else None
 
 
-def _node_arrays(
-    sheets: _Sheets, owner: np.ndarray, labels: Labels, schema: Schema | None
-) -> tuple[dict[str, Tensor], list[Column]]:
-    """Return x and y of the nodes, graph after graph, and their columns."""
-    order = torch.from_numpy(np.argsort(owner, kind="stable"))
-    x, found = features(sheets.nodes, "nodes", schema)
-    arrays = {"x": torch.from_numpy(x if x.shape[1] else np.ones((len(x), 1), np.float32))[order]}
+def _contents(sheets: _Sheets, options: OwnOptions, schema: Schema | None) -> _Contents:
+    """Read every column, and report what is wrong in any of them at once."""
+    problems, asked = Problems(), options.features
+    linked = problems.attempt(_linked, sheets)
+    nodes = problems.attempt(features, sheets.nodes, "nodes", schema, asked)
+    edges = problems.attempt(edge_values, sheets.edges, schema, asked)
+    labels = problems.attempt(_labels, sheets, options, schema)
+    parted = problems.attempt(_splits, sheets, linked[0], labels, options, schema) if linked and labels else None
+    if linked is None or labels is None:
+        for field in sheets.split.fields("split"):
+            problems.attempt(read_parts, field)
+    problems.stop()
+    assert linked
+    assert nodes
+    assert edges
+    assert labels
+    assert parted
+    columns = [*sheets.nodes.described("nodes", nodes[1]), *edges[1]]
+    return _Contents(*linked, nodes[0], edges[0], columns, labels, *parted)
+
+
+def _linked(sheets: _Sheets) -> tuple[np.ndarray, np.ndarray]:
+    """Return the graph of each node ``(N,)`` and the ends of each edge ``(2, M)``."""
+    owner, names = read_owners(sheets.nodes, sheets.graphs)
+    return owner, read_ends(sheets.nodes, sheets.edges, owner, names)
+
+
+def _labels(sheets: _Sheets, options: OwnOptions, schema: Schema | None) -> Labels:
+    if schema is None:
+        sheets.labelled.field("label")  # there must be one
+    fields = sheets.labelled.fields("label")
+    return read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
+
+
+def _node_arrays(sheets: _Sheets, owner: np.ndarray, x: np.ndarray, labels: Labels) -> dict[str, Tensor]:
+    """Return x and y of the nodes, graph after graph."""
+    arrays = {"x": torch.from_numpy(x if x.shape[1] else np.ones((len(x), 1), np.float32))}
     if sheets.level == "node":
-        arrays["y"] = labels.y[order]
-    return arrays, sheets.nodes.described("nodes", found)
+        arrays["y"] = labels.y
+    if not owner.any():  # one graph: nothing to sort, and no copy
+        return arrays
+    order = torch.from_numpy(np.argsort(owner, kind="stable"))
+    return {name: array[order] for name, array in arrays.items()}
 
 
 def _edge_arrays(
-    edges: Sheet, ends: np.ndarray, owner: np.ndarray, directed: bool, schema: Schema | None
-) -> tuple[dict[str, Tensor], list[Column], list[str]]:
-    """Return the arrays of the edges with nodes counted graph after graph, their columns, and notes on them."""
-    place = np.argsort(np.argsort(owner, kind="stable"), kind="stable")
-    values, columns = edge_values(edges, schema)
-    ends, rows, edge_notes = spread(place[ends], len(owner), directed)
+    ends: np.ndarray, owner: np.ndarray, values: dict[str, Tensor], directed: bool
+) -> tuple[dict[str, Tensor], list[str]]:
+    """Return the arrays of the edges with nodes counted graph after graph, and notes on them."""
+    if owner.any():
+        ends = np.argsort(np.argsort(owner, kind="stable"), kind="stable")[ends]
+    ends, rows, edge_notes = spread(ends, len(owner), directed)
     arrays = {name: value[torch.from_numpy(rows)] for name, value in values.items()}
-    return {"edge_index": torch.from_numpy(ends)} | arrays, columns, edge_notes
+    return {"edge_index": torch.from_numpy(ends)} | arrays, edge_notes
 
 
 def _splits(

@@ -14,7 +14,7 @@ from torch import Tensor
 from geco.data.dataset import Info, Level, Split, Target
 from geco.data.splits import fold_splits, random_split, scaffold_split, stratified_split, time_split
 from geco.data.user.schema import METRICS, Column, OwnOptions, Schema
-from geco.data.user.tables import Field
+from geco.data.user.tables import ABSENT, Field
 from geco.errors import DataError, UsageError
 
 __all__ = ["MOST_CLASSES", "Labels", "read_labels", "read_parts", "read_splits"]
@@ -91,6 +91,7 @@ def read_labels(fields: Sequence[Field], task: str | None, rows: int, schema: Sc
         shape = (rows,) if schema.target == "class" else (rows, len(schema.names))
         empty = torch.full(shape, -1 if schema.target == "class" else torch.nan)
         return Labels(empty.long() if schema.target == "class" else empty, schema.target, schema.names)
+    fields = [field.blank(ABSENT) if field.kind == "number" else field for field in fields]
     target = schema.target if schema else _target(fields, task)
     if target == "class":
         return _classes(fields[0], schema.names if schema else None)

@@ -20,8 +20,9 @@ from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info
 from geco.data.links import link_dataset
 from geco.data.nonlinks import DIRECTED, TWO_SIDED
-from geco.data.user.columns import Sheet, assign, features
+from geco.data.user.columns import Sheet, assign
 from geco.data.user.edges import edge_values, spread
+from geco.data.user.features import features
 from geco.data.user.labels import read_parts
 from geco.data.user.partition import read_times
 from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
@@ -53,8 +54,8 @@ def read_links(
         schema: how files of this form were read before.
     """
     nodes, left = _without_labels(nodes, options) if schema is None else (nodes, [])
-    x, found = features(nodes, "nodes", schema)
-    values, edge_columns = edge_values(edges, schema)
+    x, found = features(nodes, "nodes", schema, options.features)
+    values, edge_columns = edge_values(edges, schema, options.features)
     if not x.shape[1]:
         x, left = np.ones((len(x), 1), np.float32), [*left, BLANK]
     graph = {"x": torch.from_numpy(x), "edge_index": torch.from_numpy(ends)} | values

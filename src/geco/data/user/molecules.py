@@ -6,8 +6,6 @@ allowed.
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +14,18 @@ import torch
 from torch import Tensor
 
 from geco.console import progress
-from geco.data.collate import collect
-from geco.data.dataset import GraphDataset
+from geco.data.collate import collect, compact
+from geco.data.dataset import GraphDataset, Info
 from geco.data.parallel import in_order, processors
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
 from geco.data.user.labels import read_labels, read_parts, read_splits
 from geco.data.user.partition import read_times
+from geco.data.user.problems import Problems
 from geco.data.user.schema import OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import Field, Table, read_table
-from geco.errors import DataError, UsageError
+from geco.errors import DataError, DataErrors, UsageError
 
-__all__ = ["read_molecules"]
+__all__ = ["read_molecules", "read_new_molecules", "row_ids"]
 
 FILE = "molecules"  # name of the table in the schema
 BLOCK = 256  # molecules a process finds the scaffolds of at a time
@@ -43,8 +42,6 @@ def read_molecules(
         schema: how such a file was read before; labels may be absent then.
         workers: processes that read SMILES; all processors if not given.
     """
-    from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
-
     refuse(options, ("id", "features", "source", "target", "weight", "graph", "directed"), "a file of molecules")
     if options.task == "link":
         raise UsageError(f"{path}: --task link is for the edges of one graph; a file of molecules has none to predict")
@@ -52,19 +49,63 @@ def read_molecules(
         raise DataError(f"{path}: a file of molecules has labels for graphs, not for nodes; leave out --level node")
     table = read_table(path)
     sheet = assign_known(table, FILE, schema) if schema else _assign(table, options)
+    problems = Problems()
     smiles = sheet.field("smiles")
-    smiles.complete("the SMILES")
-    labels = read_labels(sheet.fields("label"), options.task, len(table.frame), schema)
-    given = [read_parts(field) for field in sheet.fields("split")]
+    labels = problems.attempt(read_labels, sheet.fields("label"), options.task, len(table.frame), schema)
+    given = [problems.attempt(read_parts, field) for field in sheet.fields("split")]
+    times = next((problems.attempt(read_times, field) for field in sheet.fields("time")), None)
+    texts, failed = _texts(smiles), dict[int, str]()
+    graphs = list(_graphs(texts, None if labels is None else labels.y, workers, failed))
+    for line in _places(smiles, _reasons(texts, failed)):
+        problems.add(DataError(f"{line}; fix or remove the line"))
+    problems.stop()
+    assert labels
     where = f"{path}, column {''.join(sheet.names('split'))}"
-    times = next((read_times(field) for field in sheet.fields("time")), None)
+    parts = [part for part in given if part is not None]
     splits, notes = read_splits(
-        labels, given, where, options, schema, scaffolds=lambda: _scaffolds(smiles, workers), times=times
+        labels, parts, where, options, schema, scaffolds=lambda: _scaffolds(texts, workers), times=times
     )
-    info = labels.info(path.name.split(".")[0], "graph", options, schema)
-    info = replace(info, categories=ATOM_CATEGORIES, edge_categories=BOND_CATEGORIES)
-    dataset = collect(info, _graphs(smiles, labels.y, workers), splits)
-    return dataset, schema or labels.schema("molecules", info, False, sheet.described(FILE), notes)
+    info = _described(labels.info(path.name.split(".")[0], "graph", options, schema))
+    dataset = collect(info, graphs, splits)
+    written = [f"{path.name}: {table.dialect.words}"] if table.dialect.words else []
+    columns = sheet.described(FILE)
+    return dataset, schema or labels.schema("molecules", info, False, columns, [*written, *notes])
+
+
+def read_new_molecules(
+    path: Path, schema: Schema, workers: int | None = None
+) -> tuple[GraphDataset, list[str], dict[int, str]]:
+    """Return the molecules of a table that can be read, without labels, the name of each row of it, and what is wrong
+    with the rows that cannot, by row, counted from 0. That no row can be read is an error.
+
+    Args:
+        path: of the table.
+        schema: how such a file was read before.
+        workers: processes that read SMILES; all processors if not given.
+    """
+    table = read_table(path)
+    sheet = assign_known(table, FILE, schema)
+    smiles = sheet.field("smiles")
+    texts, failed = _texts(smiles), dict[int, str]()
+    labels = read_labels([], None, len(texts), schema)
+    graphs = list(_graphs(texts, labels.y, workers, failed))
+    if not graphs:
+        raise DataErrors([f"{path}: no molecule could be read", *_places(smiles, _reasons(texts, failed))])
+    info = _described(labels.info(path.name.split(".")[0], "graph", OwnOptions(), schema))
+    return collect(info, graphs), row_ids(sheet), _reasons(texts, failed)
+
+
+def row_ids(sheet: Sheet) -> list[str]:
+    """Return the id of each row, or its SMILES where there is none."""
+    unnamed = assign(sheet.table, ("id",), OwnOptions())  # new files may have ids where the first had none
+    named = sheet.names("id") or unnamed.names("id") or sheet.names("smiles")
+    return [str(text) for text in sheet.table.as_text(named).field(named[0]).texts().fillna("")]
+
+
+def _described(info: Info) -> Info:
+    from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES
+
+    return replace(info, categories=ATOM_CATEGORIES, edge_categories=BOND_CATEGORIES)
 
 
 def _assign(table: Table, options: OwnOptions) -> Sheet:
@@ -87,41 +128,37 @@ def _assign(table: Table, options: OwnOptions) -> Sheet:
     return Sheet(sheet.table, roles)
 
 
-def _graphs(smiles: Field, y: Tensor, workers: int | None) -> Iterator[dict[str, Tensor]]:
+def _texts(smiles: Field) -> list[str]:
+    return [str(text) for text in smiles.texts().fillna("")]
+
+
+def _reasons(texts: list[str], failed: dict[int, str]) -> dict[int, str]:
+    return {row: why if texts[row] else "the SMILES is missing" for row, why in failed.items()}
+
+
+def _places(smiles: Field, failed: dict[int, str]) -> list[str]:
+    return [f"{smiles.where(row)}: {why}" for row, why in failed.items()]
+
+
+def _graphs(
+    texts: list[str], y: Tensor | None, workers: int | None, failed: dict[int, str]
+) -> Iterator[dict[str, Tensor]]:
+    """Yield the graphs of the rows that can be read, with their labels; see `graphs_from_smiles`."""
     from geco.data.molecules import graphs_from_smiles
 
-    with _rows_named(smiles):
-        for row, graph in enumerate(graphs_from_smiles(smiles.texts().tolist(), workers)):
-            yield {name: torch.from_numpy(value) for name, value in graph.items()} | {"y": y[row : row + 1]}
+    rows = (row for row in range(len(texts)) if row not in failed)  # after the graph, when it is known what failed
+    for graph, row in zip(graphs_from_smiles(texts, workers, failed), rows, strict=False):
+        label = {} if y is None else {"y": y[row : row + 1]}
+        yield {name: compact(torch.from_numpy(value)) for name, value in graph.items()} | label
 
 
-def _scaffolds(smiles: Field, workers: int | None) -> list[str]:
-    texts = smiles.texts().tolist()
-    tasks = [(start, texts[start : start + BLOCK]) for start in range(0, len(texts), BLOCK)]
+def _scaffolds(texts: list[str], workers: int | None) -> list[str]:
+    tasks = [(texts[start : start + BLOCK],) for start in range(0, len(texts), BLOCK)]
     results = in_order(_scaffold_block, tasks, (workers or processors()) if len(tasks) > 1 else 0)
-    with _rows_named(smiles):
-        return [one for block in progress(results, "scaffolds", len(tasks), f"x {BLOCK}") for one in block]
+    return [one for block in progress(results, "scaffolds", len(tasks), f"x {BLOCK}") for one in block]
 
 
-def _scaffold_block(start: int, texts: list[str]) -> list[str]:
+def _scaffold_block(texts: list[str]) -> list[str]:
     from geco.data.molecules import scaffold
 
-    found = []
-    for row, text in enumerate(texts, start + 1):
-        try:
-            found.append(scaffold(text))
-        except DataError as error:
-            raise DataError(f"row {row}: {error}") from None
-    return found
-
-
-@contextlib.contextmanager
-def _rows_named(smiles: Field) -> Iterator[None]:
-    """Name the file, line and column of a molecule that cannot be read, in place of its row."""
-    try:
-        yield
-    except DataError as error:
-        found = re.match(r"row (\d+): (.*)", str(error), re.DOTALL)  # counted from 1
-        if found is None:
-            raise
-        raise DataError(f"{smiles.where(int(found[1]) - 1)}: {found[2]}; correct or remove the line") from None
+    return [scaffold(text) for text in texts]

@@ -7,25 +7,41 @@ arrays (`geco.data.user.arrays`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from geco.data.dataset import GraphDataset
 from geco.data.user.arrays import ARRAY_SUFFIXES, count_nodes, read_arrays
-from geco.data.user.columns import assign
+from geco.data.user.columns import assign_known
 from geco.data.user.graphs import read_graphs, read_pairs, row_names
 from geco.data.user.links import pair_sheet
-from geco.data.user.molecules import read_molecules
+from geco.data.user.molecules import read_molecules, read_new_molecules, row_ids
 from geco.data.user.schema import OwnOptions, Schema
 from geco.data.user.tables import SUFFIXES, read_table
 from geco.errors import DataError
 
-__all__ = ["ids", "pairs", "read_own"]
+__all__ = ["NewFiles", "ids", "pairs", "read_new", "read_own"]
+
+
+@dataclass(frozen=True)
+class NewFiles:
+    """Files to predict for.
+
+    Args:
+        dataset: what could be read.
+        ids: of every row, nodes or graphs, readable or not.
+        failed: what is wrong with rows that could not be read, by their number from 0.
+    """
+
+    dataset: GraphDataset
+    ids: list[str]
+    failed: dict[int, str]
 
 
 def read_own(
-    path: Path, options: OwnOptions | None = None, schema: Schema | None = None
+    path: str | Path, options: OwnOptions | None = None, schema: Schema | None = None
 ) -> tuple[GraphDataset, Schema]:
     r"""Read a user's files; what is wrong in them is reported with file, line and column.
 
@@ -44,9 +60,28 @@ def read_own(
         >>> dataset[0].edge_index.tolist(), dataset[0].y.tolist(), schema.names
         ([[0, 1, 1, 2], [1, 0, 2, 1]], [0, 1, 0], ('cat', 'dog'))
     """
-    options = options or OwnOptions()
+    path, options = Path(path), options or OwnOptions()
+    form = _form(path, schema)
     forms: dict[str, Callable[[Path, OwnOptions, Schema | None], tuple[GraphDataset, Schema]]]
     forms = {"tables": read_graphs, "molecules": read_molecules, "arrays": read_arrays}
+    return forms[form](path, options, schema)
+
+
+def read_new(path: str | Path, schema: Schema) -> NewFiles:
+    """Read files to predict for; of molecules, those that can be read.
+
+    Args:
+        path: as given to `read_own`.
+        schema: of the data set that the network was trained on.
+    """
+    path = Path(path)
+    if _form(path, schema) == "molecules":
+        return NewFiles(*read_new_molecules(path, schema))
+    return NewFiles(read_own(path, schema=schema)[0], ids(path, schema), {})
+
+
+def _form(path: Path, schema: Schema | None) -> str:
+    """Return what a path holds, which must be what the schema is of."""
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if path.is_dir():
@@ -64,10 +99,10 @@ def read_own(
         )
     if schema is not None and schema.form != form:
         raise DataError(f"{path} holds {form}, the data set was made from {schema.form}")
-    return forms[form](path, options, schema)
+    return form
 
 
-def ids(path: Path, schema: Schema) -> list[str]:
+def ids(path: str | Path, schema: Schema) -> list[str]:
     """Return the name of each row that a network trained with this schema predicts: node ids, graph names, those of
     molecules if the file has any, or their SMILES.
 
@@ -75,12 +110,11 @@ def ids(path: Path, schema: Schema) -> list[str]:
         path: as given to `read_own`.
         schema: of the data set; nodes of array files are numbered.
     """
+    path = Path(path)
     if schema.form == "tables":
         return row_names(path, schema)
     if schema.form == "molecules":
-        table = read_table(path)
-        named = assign(table, ("id",), OwnOptions()).names("id") or [schema.select("molecules", "smiles")[0].name]
-        return [str(text) for text in table.frame[named[0]]]
+        return row_ids(assign_known(read_table(path), "molecules", schema))
     return [str(number) for number in range(count_nodes(path))]
 
 

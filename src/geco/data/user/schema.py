@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import date, timedelta
 from typing import Any, Literal
 
 from geco.console import table
@@ -25,13 +27,13 @@ class OwnOptions:
     """
 
     id: str | None = None
-    """Column of nodes.csv that names each node; usually id, node_id, nodeid, node, index, idx, or the first without a
-    name.
+    """Column of nodes.csv that names each node; usually id, node_id, nodeid, node, index, idx, the first without a
+    name, or else the first with unique values that edges.csv refers to.
     """
     label: tuple[str, ...] = ()
     """Columns to predict: one class, or several labels or values; usually label, labels, y, class or target."""
     features: tuple[str, ...] = ()
-    """The only columns to use as features. Without it: all that have no other role."""
+    """The only columns to use as features. Without it: all that have no other role, but for free text."""
     ignore: tuple[str, ...] = ()
     """Columns to leave out."""
     smiles: str | None = None
@@ -87,10 +89,16 @@ class Column:
         file: nodes, edges, graphs or molecules; arrays for array files.
         name: of the column.
         role: what it is used for.
-        type: number, category, text or the shape of an array.
+        type: number, category, date, text, empty or the shape of an array.
         example: its first value.
         missing: how many values are missing.
-        categories: the values a category has, in the order of its one-hot columns.
+        categories: the values a category has, in the order of its one-hot columns; the empty one, the last, of missing
+            values.
+        fill: what stands in for a missing number or date, the median; None where nothing could be missing.
+        marked: whether a column of 0 and 1 follows that says where values are missing.
+        format: of a date, see `geco.data.user.dates`.
+        start: the first date, the number 0, in days since 1970.
+        note: why it was left out.
     """
 
     file: str
@@ -100,6 +108,25 @@ class Column:
     example: str = ""
     missing: int = 0
     categories: tuple[str, ...] = ()
+    fill: float | None = None
+    marked: bool = False
+    format: str = ""
+    start: float = 0.0
+    note: str = ""
+
+    @property
+    def done(self) -> str:
+        """What was done to its values; nothing where they are used as they are."""
+        if self.note:
+            return f"left out: {self.note}"
+        parts = [f"date, as days since {_day(self.start)}"] if self.type == "date" else []
+        if self.missing and self.fill is not None:
+            middle = _day(self.start + self.fill) if self.type == "date" else f"{self.fill:g}"
+            marked = ", marked in a column of its own" if self.marked else ""
+            parts.append(f"{self.missing:,} missing set to {middle}, the median{marked}")
+        if "" in self.categories:
+            parts.append(f"{self.missing:,} missing are a value of their own")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -162,7 +189,15 @@ class Schema:
             f"predicted: {what}, scored by {self.metric}",
             f"{known}: {', '.join(pairs[:most])}{f' and {len(pairs) - most} more' if len(pairs) > most else ''}",
         ]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.notes, *self._done(most)])
+
+    def _done(self, most: int) -> list[str]:
+        """Return what was done to which columns as lines of a table, the first of many."""
+        done = [(f"{column.file} {column.name}", column.done) for column in self.columns if column.done]
+        width = max((len(name) for name, _ in done[:most]), default=0)
+        more = [f"and {len(done) - most} more columns"] if len(done) > most else []
+        lines = [f"  {name:{width}}  {what}" for name, what in done[:most]]
+        return ["what was done to the columns:", *lines, *more] if done else []
 
     def to_json(self) -> dict[str, Any]:
         """Return plain types."""
@@ -196,6 +231,11 @@ class Schema:
                     f"{int(last[4].replace(',', '')) + column.missing:,}",
                 ]
         return shown
+
+
+def _day(number: float) -> str:
+    """Return a date from its days since 1970."""
+    return str(date(1970, 1, 1) + timedelta(days=math.floor(number)))
 
 
 def _tuples(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,25 +4,29 @@ named.
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from geco.data.safe.readers import read_csv
-from geco.errors import DataError
+from geco.data.user.dialect import Dialect, find_dialect, legacy
+from geco.errors import DataError, DataErrors
 
-__all__ = ["SUFFIXES", "Field", "Table", "read_table"]
+__all__ = ["ABSENT", "SUFFIXES", "Field", "Table", "read_table"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 UNNAMED = "unnamed"  # a column without a name, as pandas writes its index
+ABSENT = ("", "-", "--", "?", ".", "n.a.", "n.d.", "unknown", "missing", "not available")  # among numbers and dates
+EACH = 5  # cells of a column with the same mistake that are named
+COMMA = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?:[eE][+-]?\d+)?"  # 1,5 or 1.234,5
+THOUSANDS = r"[+-]?\d{1,3}(?:\.\d{3})+"  # 1.234, where others of the column have decimal commas
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Field:
         name: of the column.
         values: numbers or text; missing ones are NA.
         where: the place of a row's value, for people: ``nodes.csv, line 17, column age``.
+        decimal_commas: whether numbers may be written as 1,5.
 
     Example:
         >>> field = Field("age", pd.Series(["31", "x", None]), lambda row: f"line {row + 2}")
@@ -40,20 +45,31 @@ class Field:
         ('text', [False, False, True])
         >>> field.numbers()
         Traceback (most recent call last):
-        geco.errors.DataError: line 3: 'x' is not a number; correct it
+        geco.errors.DataError: line 3: 'x' is not a number; fix it
     """
 
     name: str
     values: pd.Series
     where: Callable[[int], str]
+    decimal_commas: bool = False
 
     def fail(self, rows: np.ndarray, what: str) -> DataError:
-        """Return an error about the first of some rows; ``{}`` in the text stands for its value."""
-        row = int(np.flatnonzero(rows)[0])
-        more = int(np.count_nonzero(rows)) - 1
-        value = "" if self.missing[row] else str(self.values.iloc[row])
-        tail = f" ({more:,} more like it)" if more else ""
-        return DataError(f"{self.where(row)}: {what.replace('{}', repr(value), 1)}{tail}")
+        """Return an error about some rows, the first `EACH` by their places; ``{}`` in the text stands for a value."""
+        found = np.flatnonzero(rows)
+        shown = found[:EACH].tolist()
+        values = ["" if self.missing[row] else str(self.values.iloc[row]) for row in shown]
+        pairs = zip(shown, values, strict=True)
+        lines = [f"{self.where(row)}: {what.replace('{}', repr(value), 1)}" for row, value in pairs]
+        if len(found) > EACH:
+            lines[-1] += f" ({len(found) - EACH:,} more like it)"
+        return DataErrors(lines) if len(lines) > 1 else DataError(lines[0])
+
+    def blank(self, words: Sequence[str]) -> Field:
+        """Return the field with some words, in any case and with spaces around them, taken as missing."""
+        if not pd.api.types.is_string_dtype(self.values):
+            return self
+        gone = self.values.str.strip().str.lower().isin(words)
+        return replace(self, values=self.values.mask(gone)) if gone.any() else self
 
     @cached_property
     def missing(self) -> np.ndarray:
@@ -63,7 +79,10 @@ class Field:
     @cached_property
     def parsed(self) -> np.ndarray:
         """Values as float64, NaN where they are missing or not numbers."""
-        return np.asarray(pd.to_numeric(self.values, errors="coerce").to_numpy(np.float64, na_value=np.nan))
+        values = self.values
+        if self.decimal_commas and pd.api.types.is_string_dtype(values):
+            values = _with_points(values)
+        return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan))
 
     @cached_property
     def not_numbers(self) -> np.ndarray:
@@ -77,7 +96,7 @@ class Field:
         right = int((~np.isnan(self.parsed)).sum())
         return "empty" if known == 0 else "number" if 2 * right > known else "text"
 
-    def numbers(self, advice: str = "correct it") -> np.ndarray:
+    def numbers(self, advice: str = "fix it") -> np.ndarray:
         """Return all values as float64, NaN where missing; what is not a finite number is refused."""
         if self.not_numbers.any():
             raise self.fail(self.not_numbers, f"{{}} is not a number; {advice}")
@@ -111,15 +130,18 @@ class Table:
         path: of the file.
         frame: its columns by name.
         written: the names as pandas finds them, with spaces around them.
+        dialect: how it is written, where it is CSV.
     """
 
     path: Path
     frame: pd.DataFrame
     written: tuple[str, ...] = ()
+    dialect: Dialect = field(default_factory=Dialect)
 
     def field(self, name: str) -> Field:
         """Return one column."""
-        return Field(name, self.frame[name], lambda row: f"{self.path}, {self._place(row)}, column {name}")
+        where = _Places(self.path, self.dialect, name)
+        return Field(name, self.frame[name], where, self.dialect.decimal_commas)
 
     def as_text(self, names: Sequence[str]) -> Table:
         """Return the table with some columns as they are written: ``007`` is not 7."""
@@ -127,14 +149,28 @@ class Table:
         if not names or self.path.suffix == ".parquet":
             return self
         written = dict(zip(self.frame.columns, self.written, strict=True))
-        found = _read(self.path, str, [written[name] for name in names])
+        found = _read(self.path, self.dialect, str, [written[name] for name in names])
         return replace(self, frame=self.frame.assign(**{name: found[written[name]] for name in names}))
 
-    def _place(self, row: int) -> str:
-        if self.path.suffix == ".parquet":
-            return f"row {row + 1}"
-        line = next((start for number, (start, _) in enumerate(_records(self.path)) if number == row + 1), None)
-        return f"line {line}" if line else f"row {row + 1}"
+
+class _Places:
+    """File, line and column of rows; rows in order are found in one look at the file."""
+
+    def __init__(self, path: Path, dialect: Dialect, column: str) -> None:
+        self.path, self.dialect, self.column = path, dialect, column
+        self.at = -1  # the record that was read last, the heading being 0
+        self.records: Iterator[tuple[int, list[str]]] = iter(())
+
+    def __call__(self, row: int) -> str:
+        line = None if self.path.suffix == ".parquet" else self._line(row + 1)
+        return f"{self.path}, {f'line {line}' if line else f'row {row + 1}'}, column {self.column}"
+
+    def _line(self, record: int) -> int | None:
+        """Return the line at which a record starts."""
+        if record <= self.at or self.at < 0:
+            self.at, self.records = -1, self.dialect.records(self.path)
+        skip, self.at = record - self.at - 1, record
+        return next((line for line, _ in islice(self.records, skip, None)), None)
 
 
 def read_table(path: Path) -> Table:
@@ -151,22 +187,34 @@ def read_table(path: Path) -> Table:
 
 
 def _csv(path: Path) -> Table:
-    frame = _read(path, None, None)
-    _check_header(path)
+    dialect = find_dialect(path)
+    _check_header(path, dialect)
+    try:
+        frame = _read(path, dialect)
+    except _NotUTF8:
+        dialect = replace(dialect, encoding=legacy(path))
+        frame = _read(path, dialect)
     written = tuple(frame.columns)
     frame.columns = _names(written)
-    table = Table(path, frame, written)
-    return table.as_text([name for name in frame if frame[name].dtype == object])  # values of several types
+    mixed = [name for name in frame if frame[name].dtype == object]  # values of several types
+    truths = [name for name in mixed if pd.api.types.infer_dtype(frame[name]) == "boolean"]  # some are missing
+    frame = frame.astype(dict.fromkeys(truths, np.float64))
+    return Table(path, frame, written, dialect).as_text([name for name in mixed if name not in truths])
 
 
-def _read(path: Path, dtype: type | None, columns: list[str] | None) -> pd.DataFrame:
+class _NotUTF8(DataError):
+    """A file that was read as UTF-8 holds something else."""
+
+
+def _read(path: Path, dialect: Dialect, dtype: type | None = None, columns: list[str] | None = None) -> pd.DataFrame:
     try:
-        return read_csv(path, header=0, dtype=dtype, columns=columns)
+        return read_csv(path, 0, dtype, columns, dialect.separator, dialect.encoding)
     except DataError as error:
-        if isinstance(error.__cause__, UnicodeDecodeError):
-            raise _not_utf8(path) from error
+        if isinstance(error.__cause__, UnicodeDecodeError) and dialect.encoding == "utf-8-sig":
+            raise _NotUTF8(str(error)) from error
         if isinstance(error.__cause__, pd.errors.ParserError):
-            start = max((line for line, _ in _records(path)), default=1)  # an open quote runs to the end of the file
+            # An open quote runs to the end of the file.
+            start = max((line for line, _ in dialect.records(path)), default=1)
             raise DataError(
                 f"{path}, line {start}: a quotation mark is not closed; close it, or double it within text"
             ) from error
@@ -180,8 +228,14 @@ def _names(cells: Sequence[object]) -> list[str]:
     return [(f"{UNNAMED} {i + 1}" if i else UNNAMED) if blank[i] else name for i, name in enumerate(stripped)]
 
 
-def _check_header(path: Path) -> None:
-    header = _names(next(_records(path))[1])
+def _check_header(path: Path, dialect: Dialect) -> None:
+    _, cells = next(dialect.records(path), (1, []))
+    header = _names(cells)
+    if not cells or any(mark < " " and mark not in "\t\r\n" for mark in "".join(cells)):
+        raise DataError(
+            f"{path}, line 1: the names of columns are wanted, got {''.join(cells)[:40]!r}; is it a table, saved as "
+            "CSV in UTF-8?"
+        )
     if len(set(header)) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise DataError(f"{path}, line 1: two columns are called {twice!r}; rename one")
@@ -189,44 +243,16 @@ def _check_header(path: Path) -> None:
         raise DataError(
             f"{path}, line 1: {', '.join(header[:3])} are no names of columns; put a line with the names above it"
         )
-    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
-        if len(header) == 1 and mark in header[0]:
-            raise DataError(f"{path}, line 1: columns are separated by {name}; save the file with commas")
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line each record starts at, counted from 1 as editors do, and its cells; blank lines are passed
-    over.
-    """
-    with _open(path) as file:
-        reader = csv.reader(file)
-        start = 1
-        try:
-            for record in reader:
-                if record and not (len(record) == 1 and record[0] and not record[0].strip()):
-                    yield start, record
-                start = reader.line_num + 1
-        except csv.Error as error:
-            raise DataError(f"{path}, line {start}: {error}") from error
-
-
-def _open(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _not_utf8(path: Path) -> DataError:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as file:
-        for line, text in enumerate(iter(lambda: file.readline(2**24), b""), 1):
-            try:
-                text.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return DataError(
-                    f"{path}, line {line}: byte {text[error.start]:#04x} is not UTF-8; save the file as UTF-8"
-                )
-    return DataError(f"{path} is not UTF-8; save the file as UTF-8")
+def _with_points(values: pd.Series) -> pd.Series:
+    """Return text with 1,5 and 1.234,5 as 1.5 and 1234.5, and 1.234 as 1234 where others have decimal commas."""
+    texts = values.str.strip()
+    commas = texts.str.fullmatch(COMMA, na=False)
+    if not commas.any():
+        return values
+    texts = texts.mask(commas | texts.str.fullmatch(THOUSANDS, na=False), texts.str.replace(".", "", regex=False))
+    return texts.mask(commas, texts.str.replace(",", ".", regex=False))
 
 
 def _is_number(text: str) -> bool:
