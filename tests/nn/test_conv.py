@@ -186,7 +186,7 @@ def test_a_fresh_block_is_the_gated_mean(filter: FilterName, n: int) -> None:
     assert torch.allclose(fresh(x), mean(x), atol=1e-5)
 
 
-def test_without_filter_no_node_hears_another() -> None:
+def test_without_filter_no_node_reaches_another() -> None:
     block = GlobalContext(D, 3, filter="none")
     x = torch.randn(10, D)
     assert torch.allclose(block(x)[:4], block(x[:4]), atol=1e-6)

@@ -62,7 +62,7 @@ def with_splits(dataset: GraphDataset, splits: Sequence[Split]) -> GraphDataset:
 
 
 def check(dataset: GraphDataset) -> GraphDataset:
-    """Return the data set if it is sound: rows fit pointers, ends are nodes, labels are in range, splits do not
+    """Return the data set if it is consistent: rows fit pointers, ends are nodes, labels are in range, splits do not
     overlap.
     """
     info, arrays = dataset.info, dataset.arrays

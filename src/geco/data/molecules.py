@@ -216,12 +216,12 @@ def _block(start: int, smiles: list[str]) -> Block:
     with rdkit.rdBase.BlockLogs():
         for row, line in enumerate(smiles, start):
             try:
-                molecule, sound = _molecule(rdkit, line)
+                molecule, valid = _molecule(rdkit, line)
             except DataError as error:
                 failed[row] = str(error)
                 continue
             graphs.append(_graph(molecule))
-            odd += not sound
+            odd += not valid
     nodes = np.array([len(graph["x"]) for graph in graphs], np.int64)
     arrays = {name: _joined(graphs, name) for name in ("x", "edge_index", "edge_attr")}
     return Block(

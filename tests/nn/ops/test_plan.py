@@ -9,12 +9,12 @@ from torch import nn
 from geco.nn import GlobalContext
 from geco.nn.filters import FilterName
 from geco.nn.ops import limits, plan
-from geco.nn.ops.fft_rings import FourierRings
+from geco.nn.ops.fft_rings import FFTRings
 from geco.nn.ops.limits import LONG_RING, SHORT_RING
-from geco.nn.ops.long_ring import SmoothRing, harmonic_limit
-from geco.nn.ops.long_ring_windows import WindowedRing
+from geco.nn.ops.long_ring import LongRing, harmonic_limit
+from geco.nn.ops.long_ring_windows import LongRingWithWindows
 from geco.nn.ops.plan import choose
-from geco.nn.ops.short_rings import WaveRings
+from geco.nn.ops.short_rings import ShortRings
 from tests.conftest import relative_error
 
 D = 4
@@ -23,14 +23,14 @@ D = 4
 @pytest.mark.parametrize(
     ("sizes", "filter", "name", "kind"),
     [
-        ((SHORT_RING, 3), "windows", "short-rings", WaveRings),
-        ((SHORT_RING + 1, 3), "windows", "fft", FourierRings),
-        ((LONG_RING,), "windows", "long-ring", WindowedRing),
-        ((LONG_RING,), "waves", "long-ring", SmoothRing),
-        ((LONG_RING,), "mean", "long-ring", SmoothRing),
-        ((LONG_RING,) * 2, "mean", "fft", FourierRings),
-        ((LONG_RING - 1,), "windows", "fft", FourierRings),
-        ((LONG_RING,), "paper", "fft", FourierRings),
+        ((SHORT_RING, 3), "windows", "short-rings", ShortRings),
+        ((SHORT_RING + 1, 3), "windows", "fft", FFTRings),
+        ((LONG_RING,), "windows", "long-ring", LongRingWithWindows),
+        ((LONG_RING,), "waves", "long-ring", LongRing),
+        ((LONG_RING,), "mean", "long-ring", LongRing),
+        ((LONG_RING,) * 2, "mean", "fft", FFTRings),
+        ((LONG_RING - 1,), "windows", "fft", FFTRings),
+        ((LONG_RING,), "paper", "fft", FFTRings),
     ],
 )
 def test_which_algorithm(sizes: tuple[int, ...], filter: FilterName, name: str, kind: type) -> None:

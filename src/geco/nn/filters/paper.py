@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from geco.nn.filters.base import Filter, places_of
 from geco.nn.ops.interpolate import interpolated
 from geco.nn.ops.rowwise import by_rows
-from geco.nn.resolve import reset
+from geco.nn.resolve import check_name, reset
 
 __all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
 
@@ -64,8 +64,7 @@ class PaperFilter(Filter):
     ) -> None:
         super().__init__(order, channels, width=width, depth=depth)
         check_features_count(features)
-        if gain not in get_args(Gain):
-            raise ValueError(f"gain must be one of {', '.join(get_args(Gain))}, got {gain!r}")
+        check_name("gain", gain, get_args(Gain))
         self.bands, self.gain, self.initial_frequency = features // 2, gain, frequency
         self.layers = nn.ModuleList(nn.Linear(width if i else features, width) for i in range(depth + 1))
         self.frequency = nn.Parameter(torch.empty(width))

@@ -119,12 +119,12 @@ class _Ends:
     out_of: tuple[Tensor, Tensor]
 
 
-_known = Remembered[_Ends]()
+_cache = Remembered[_Ends]()
 
 
 def _ends(edge_index: Tensor, num_nodes: int) -> _Ends:
     """Sort the edges by either end; the same tensor gives the same object back."""
-    return _known.get(edge_index, None, num_nodes, lambda: _sorted_ends(edge_index, num_nodes))
+    return _cache.get(edge_index, None, num_nodes, lambda: _sorted_ends(edge_index, num_nodes))
 
 
 def _sorted_ends(edge_index: Tensor, num_nodes: int) -> _Ends:

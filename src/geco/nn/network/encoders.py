@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.network.scaling import log_units, moments, settled
+from geco.nn.resolve import check_name
 
 __all__ = ["Categories", "Constant", "Features", "Init", "make_encoder"]
 
@@ -57,8 +58,7 @@ class Categories(nn.Module):
         super().__init__()
         if not counts or min(counts) < 1 or channels < 1:
             raise ValueError(f"each of counts, and channels, must be at least 1, got {list(counts)} and {channels}")
-        if init not in get_args(Init):
-            raise ValueError(f"init must be one of {', '.join(get_args(Init))}, got {init!r}")
+        check_name("init", init, get_args(Init))
         if any(not 0 <= column < len(counts) for column in clipped):
             raise ValueError(f"clipped names columns {list(clipped)}, {name} has 0 to {len(counts) - 1}")
         self.init, self.clipped, self.name = init, list(clipped), name

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MLP, BatchNorm
 
 from geco.nn.graph.permutation import splitmix
+from geco.nn.resolve import check_name
 
 __all__ = ["Kind", "LaplacianDeepSet", "Projection", "flip_signs", "make_position"]
 
@@ -150,8 +151,7 @@ def make_position(
         >>> make_position("linear", 16, 20, norm=False).linear
         Linear(in_features=16, out_features=20, bias=True)
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"an encoding goes through one of {', '.join(get_args(Kind))}, got {kind!r}")
+    check_name("kind of encoder", kind, get_args(Kind))
     return (LaplacianDeepSet if kind == "deepset" else Projection)(columns, channels, **options)
 
 

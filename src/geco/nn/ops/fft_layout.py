@@ -14,7 +14,7 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 
 from geco.nn.functional import node_places, ring_length
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 
 __all__ = ["Group", "group_of", "layout"]
@@ -58,7 +58,7 @@ def _transform_length(size: int) -> int:
     return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
 
 
-@tables(64)
+@cached(64)
 def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
     """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
     rings = tuple(sorted({*sizes}))

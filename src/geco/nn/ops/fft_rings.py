@@ -31,13 +31,13 @@ from geco.nn.ops.fft_products import (
 )
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["FourierRings"]
+__all__ = ["FFTRings"]
 
 BLOCK = 2**25  # numbers of gates and value that are laid out at once
 CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
 
 
-class FourierRings:
+class FFTRings:
     """Forward and backward of the K convolutions and gates over a batch of rings.
 
     Args:

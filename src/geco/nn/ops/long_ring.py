@@ -18,11 +18,11 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
+__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
@@ -35,7 +35,7 @@ def harmonic_limit(num_nodes: int) -> int:
         return 0
     limit = 0
     for bands in range(8, num_nodes // 8 + 1, 8):
-        rows = _rows(num_nodes, bands)
+        rows = block_rows(num_nodes, bands)
         polynomials = math.pi * bands * rows / num_nodes + 17  # what _polynomials finds, in good approximation
         if num_nodes / rows * polynomials * 2 * bands > limits.TABLE_PER_NODE * num_nodes + limits.TABLE_BESIDES:
             break
@@ -43,11 +43,12 @@ def harmonic_limit(num_nodes: int) -> int:
     return limit
 
 
-def _rows(num_nodes: int, bands: int) -> int:
+def block_rows(num_nodes: int, bands: int) -> int:
+    """Return T."""
     return next((t for t in BLOCKS if bands * t <= TURNS * num_nodes), BLOCKS[-1])
 
 
-class SmoothRing:
+class LongRing:
     """Forward and backward of the K convolutions and gates, with gates recomputed in backward unless kept.
 
     Args:
@@ -203,14 +204,14 @@ def real_rows(value: Tensor) -> Tensor:
     return torch.cat([value.real, value.imag])
 
 
-@tables(16)
+@cached(16)
 def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
     """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums.
 
     All but Q in float64. The sums are those of the waves over all rows, ``(2B, 1)``, and those of Q over a whole
     block and over the last one, ``(2, p, 1)``.
     """
-    rows = _rows(num_nodes, bands)
+    rows = block_rows(num_nodes, bands)
     speed = 2 * math.pi * torch.arange(bands, dtype=torch.float64) / num_nodes
     angle = torch.arange(rows, dtype=torch.float64).unsqueeze(1) * speed
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)

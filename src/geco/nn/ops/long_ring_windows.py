@@ -18,13 +18,18 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import fast_length
-from geco.nn.ops.long_ring import SmoothRing, real_rows, split_columns
+from geco.nn.ops.long_ring import LongRing, block_rows, real_rows, split_columns
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["WindowedRing"]
+__all__ = ["LongRingWithWindows", "transform_length"]
 
 
-class WindowedRing(SmoothRing):
+def transform_length(num_nodes: int, bands: int, support: int) -> int:
+    """Return L for the blocks of a ring."""
+    return fast_length(block_rows(num_nodes, bands) + 2 * support)
+
+
+class LongRingWithWindows(LongRing):
     """Forward and backward of the K convolutions and gates. Held for backward are the values between the convolutions.
 
     Args:
@@ -37,7 +42,7 @@ class WindowedRing(SmoothRing):
 
     def __init__(self, num_nodes: int, bands: int, support: int, like: Tensor, unit: bool) -> None:
         super().__init__(num_nodes, bands, like, False, unit)
-        self.support, self.length = support, fast_length(self.rows + 2 * support)
+        self.support, self.length = support, transform_length(num_nodes, bands, support)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Return the waves' spectra ``(K, B, D)`` and transforms of the windows, ``(K, D, L // 2 + 1)``."""

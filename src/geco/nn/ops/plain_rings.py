@@ -16,7 +16,7 @@ from torch import Tensor
 
 from geco.nn.filters import Filter
 from geco.nn.functional import fast_length, node_places, ring_length
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.graph.rings import Rings
 from geco.nn.ops.fft_layout import group_of
 
@@ -98,7 +98,7 @@ class _Layout(NamedTuple):
     back: Tensor
 
 
-@tables(64)
+@cached(64)
 def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
     """Lay the rings out side by side, and filters around both ends of L."""
     distinct = tuple(sorted({*sizes}))

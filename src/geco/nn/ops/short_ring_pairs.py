@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import node_places
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 
 __all__ = ["Block", "RingTransforms", "arrange", "places"]
 
@@ -138,7 +138,7 @@ def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     return nodes.flatten(), torch.stack([inside, partner]).flatten()
 
 
-@tables(64)
+@cached(64)
 def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return the tables of distinct sizes, the last the largest, ``(2, S, h, m)``."""
     pairs = sizes[-1] // 2 + 1
@@ -149,7 +149,7 @@ def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torc
     return out.to(device)
 
 
-@tables(512)
+@cached(512)
 def _table(n: int, waves: int, dtype: torch.dtype) -> Tensor:
     """Return cosines and sines of a ring, ``(2, h, m)``, rounded from float64."""
     turns = (torch.arange(waves).unsqueeze(1) * torch.arange(n // 2 + 1)) % n  # whole turns taken off

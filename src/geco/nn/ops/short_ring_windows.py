@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import node_places, row_starts, segment_matmul
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops.short_ring_pairs import Block, places
 
 __all__ = ["Csr", "Laid", "lay"]
@@ -51,7 +51,7 @@ class Laid:
         return segment_matmul(*self.take, block.distinct().synthesis(found.mul_(self.weight)))
 
 
-@tables(64)
+@cached(64)
 def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> Laid:
     """Return where distances -s to s stand on rings of these sizes, ascending."""
     size = torch.tensor(sizes)

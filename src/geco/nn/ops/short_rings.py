@@ -17,19 +17,19 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import row_starts, segment_matmul
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 from geco.nn.ops.short_ring_pairs import Block, arrange
 from geco.nn.ops.short_ring_windows import Csr, lay
 
-__all__ = ["WaveRings"]
+__all__ = ["ShortRings"]
 
 # One filter's harmonics on the rings of a block, real and imaginary parts, (G, h, D) each.
 Harmonics = tuple[Tensor, Tensor]
 
 
-class WaveRings:
+class ShortRings:
     """Forward and backward of the K convolutions and gates over a batch of short rings.
 
     Args:
@@ -187,14 +187,14 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
     torch.mul(x[1], dy[0], out=dq).addcmul_(x[0], dy[1], value=-1.0)
 
 
-@tables(64)
+@cached(64)
 def _layout(
     sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
 ) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
     """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their
     transposes.
 
-    ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `WaveRings`.
+    ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `ShortRings`.
     """
     blocks, back = arrange(sizes, limits.SHORT_RING if whole else bands, torch.empty(0, dtype=dtype, device=device))
     waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])
