@@ -210,7 +210,8 @@ def _graph(molecule: Any) -> dict[str, np.ndarray]:
 
 def _block(start: int, smiles: list[str]) -> Block:
     """Return the graphs of molecules that start at a row, counted from 0."""
-    rdkit, odd = _rdkit(), 0
+    rdkit = _rdkit()
+    odd = 0
     graphs: list[dict[str, np.ndarray]] = []
     failed: dict[int, str] = {}
     with rdkit.rdBase.BlockLogs():

@@ -134,7 +134,8 @@ def _columns(functions: _Functions, train: Mask) -> tuple[tuple[int, int, int], 
     types, num_types = _encode(functions.types, functions.type, train[graph], [UNKNOWN])
     texts, num_texts = _encode(functions.texts, functions.text, train[graph], [NONE, UNKNOWN, MASK], MAX_ATTRIBUTES)
     depth = np.concatenate(functions.depth).clip(max=MAX_DEPTH)
-    parent, place = np.concatenate(functions.parent), np.arange(len(graph)) - (sizes.cumsum() - sizes)[graph]
+    parent = np.concatenate(functions.parent)
+    place = np.arange(len(graph)) - (sizes.cumsum() - sizes)[graph]
     child = np.flatnonzero(parent >= 0)
     tree = np.stack([parent[child], place[child]], 1)
     ends, kinds, edges = tree_edges(sizes, graph[child], tree, np.flatnonzero(texts != 0))

@@ -125,7 +125,8 @@ class Sparse(Placeholder):
         import scipy.sparse
 
         state = {build(name): build(value) for name, value in self.state.items() if name != "maxprint"}
-        shape, data = state.get("_shape", state.get("shape")), state["data"]
+        shape = state.get("_shape", state.get("shape"))
+        data = state["data"]
         form = getattr(scipy.sparse, self.kind)
         if self.kind.startswith("coo"):
             return form((data, state.get("coords") or (state["row"], state["col"])), shape=shape)

@@ -168,7 +168,8 @@ def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
 
 def _with_loops(edge_index: Tensor, num_nodes: int) -> _Looped:
     adj = adjacency(edge_index, num_nodes, normalisation="none")
-    loops, other = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1), adj.source != adj.target
+    loops = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1)
+    other = adj.source != adj.target
     pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
     target, source = pairs // num_nodes, pairs % num_nodes
     crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))

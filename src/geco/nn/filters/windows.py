@@ -185,7 +185,8 @@ def wrapped(taps: Tensor, *sizes: int) -> Tensor:
     """
     support = taps.shape[-1] // 2
     if torch.compiler.is_exporting():  # a traced size cannot be looked up
-        place, each = torch.arange(-support, support + 1, device=taps.device) % sizes[0], taps
+        place = torch.arange(-support, support + 1, device=taps.device) % sizes[0]
+        each = taps
     else:
         place, source = _wrapped_places(support, sizes, taps.device)
         each = taps.index_select(-1, source)

@@ -96,7 +96,8 @@ def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     if len(sizes) == 1:
         return Blocks((Block(1, sizes[0], None),), None, None)
     size = torch.tensor(sizes)
-    start, nodes = size.cumsum(0) - size, sum(sizes)
+    start = size.cumsum(0) - size
+    nodes = sum(sizes)
     kind = torch.floor(STEPS * size.double().log2()).long()
     each, index = [], []
     for k in kind.unique().tolist():

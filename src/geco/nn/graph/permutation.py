@@ -57,7 +57,8 @@ def arranged(rings: Rings, batch: Tensor | None, permutation: Tensor) -> Rings:
         batch: graph of each node, ``(N,)``, or None.
         permutation: ``(N,)`` int64: the node at each place; nodes of one graph keep their relative order.
     """
-    nodes, p = rings.num_nodes, permutation
+    nodes = rings.num_nodes
+    p = permutation
     if p.dim() != 1 or p.shape[0] != nodes or p.dtype != torch.int64:
         raise ValueError(f"permutation must be an int64 tensor of shape ({nodes},), got {p.dtype} {tuple(p.shape)}")
     if p.device != rings.graph.device:

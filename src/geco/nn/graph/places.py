@@ -58,7 +58,8 @@ def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
     number = torch.argsort(nodes)  # of each node, counted through the rings
     ends = number[torch.stack([source, target])[:, by_graph]]
     counts = torch.bincount(graph[source], minlength=int(graph.max()) + 1)[rings.graph].tolist()
-    place, first = torch.empty(num_nodes, dtype=torch.int64), 0
+    place = torch.empty(num_nodes, dtype=torch.int64)
+    first = 0
     for size, edges in zip(rings.sizes, ends.split(counts, dim=1), strict=True):
         order = structure_order(edges - first, size)
         place[nodes[first + order]] = torch.arange(size)

@@ -171,7 +171,8 @@ class Features(nn.Module):
         if self.robust:
             given = list(blocks)
             rows = given[0] if len(given) == 1 else torch.cat([torch.empty(0, len(still)), *given])
-            still, blocks = settled(rows), [rows]
+            still = settled(rows)
+            blocks = [rows]
             self.log_unit.copy_(torch.where(still, 0.0, log_units(rows)))
         mean, std, count = moments(map(self._drawn_in, blocks), len(still))
         if not count or not bool(std.isfinite().all()):

@@ -144,7 +144,8 @@ class Network(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""
-        x, batch = self.embed(data), data.batch if "batch" in data else None
+        x = self.embed(data)
+        batch = data.batch if "batch" in data else None
         known = {name: data.get(name, None) for name in ("edge_weight", "graph_id", "place")}
         edges = None if self.edges is None else self.edges(data)
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
@@ -162,7 +163,8 @@ class Network(nn.Module):
         config = {RENAMED.get(key, key): value for key, value in config.items()}
         if version > 2:
             return config
-        body, options = str(config.get("body")), config.get("options") or {}
+        body = str(config.get("body"))
+        options = config.get("options") or {}
         if body == "geco":
             options = upgrade_layer(options, version)
         elif body == "hybrid":
@@ -178,7 +180,8 @@ class Network(nn.Module):
 
 
 def _upgraded_mixer(options: dict[str, Any], version: int) -> dict[str, Any]:
-    mixer, kwargs = options.get("mixer", "geco"), options.get("mixer_kwargs") or {}
+    mixer = options.get("mixer", "geco")
+    kwargs = options.get("mixer_kwargs") or {}
     if mixer == "geco":
         return {**options, "mixer_kwargs": upgrade_conv(kwargs, version)}
     if mixer == "cascade":
@@ -196,7 +199,8 @@ def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, 
         >>> _with_hyena("hybrid", {"mixer": "hyena"}, length=5)
         {'mixer': 'hyena', 'mixer_kwargs': {'filter_kwargs': {'length': 5}}}
     """
-    mixer, more = options.get("mixer"), options.get("mixer_kwargs") or {}
+    mixer = options.get("mixer")
+    more = options.get("mixer_kwargs") or {}
     if body == "hyena":
         return _filled(options, ["filter_kwargs"], filter)
     if body == "hybrid" and mixer == "hyena":

@@ -67,7 +67,9 @@ def moments(blocks: Iterable[Tensor], columns: int) -> tuple[Tensor, Tensor, int
         >>> moments([torch.tensor([[1.0]]), torch.tensor([[3.0], [5.0]])], 1)[0]
         tensor([3.], dtype=torch.float64)
     """
-    count, mean, spread = 0, torch.zeros(columns, dtype=torch.float64), torch.zeros(columns, dtype=torch.float64)
+    count = 0
+    mean = torch.zeros(columns, dtype=torch.float64)
+    spread = torch.zeros(columns, dtype=torch.float64)
     for block in blocks:
         x = block.double().cpu()
         if len(x):

@@ -66,7 +66,9 @@ class FFTRings:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
         mix, *features = spectra
-        out, kept, zeros = parts[0].new_empty(self.num_nodes, mix.shape[1]), [], int(self.back is not None)
+        out = parts[0].new_empty(self.num_nodes, mix.shape[1])
+        kept = []
+        zeros = int(self.back is not None)
         blocks = self._slices(mix.shape[1], BLOCK // len(weight))
         room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
         for block in blocks:

@@ -88,7 +88,8 @@ class LongRing:
         u, p = out.new_empty(2, min(self.rows, self.num_nodes), channels)
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         for i in range(order):
-            local, met = self._spread(spectrum[i], values[-1]), []
+            local = self._spread(spectrum[i], values[-1])
+            met = []
             for n, (rows, gate) in enumerate(self._gates(parts, centre, weights, bias, i, gates[i], p, h)):
                 v = torch.mm(self.q[: len(gate)], local[n], out=u[: len(gate)]).mul_(gate)
                 if i + 1 == order:
@@ -114,7 +115,8 @@ class LongRing:
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         arriving: Tensor | None = None  # local waves of the gradient that comes from the convolution above
         for i in reversed(range(order)):
-            local, met = self._spread(spectrum[i], values[i]), []
+            local = self._spread(spectrum[i], values[i])
+            met = []
             for n, (rows, gate) in enumerate(
                 self._gates(parts, centre, weights, bias, i, gates[i] if gates else None, p, h, bool(gates))
             ):
@@ -143,7 +145,8 @@ class LongRing:
 
     def _meet(self, v: Tensor) -> Tensor:
         """Return a block's products with Q, ``(rows, C)`` to ``(p, C)`` in float64, and spoil v."""
-        mean, sums = v.mean(0, keepdim=True), self.sums[0 if len(v) == self.rows else 1]
+        mean = v.mean(0, keepdim=True)
+        sums = self.sums[0 if len(v) == self.rows else 1]
         return torch.addmm((self.q[: len(v)].t() @ v.sub_(mean)).double(), sums, mean.double())
 
     def gather(self, met: list[Tensor]) -> Tensor:

@@ -56,11 +56,14 @@ class LongRingWithWindows(LongRing):
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
         spectrum, windows = spectra
-        order, channels = len(spectrum), windows.shape[1]
+        order = len(spectrum)
+        channels = windows.shape[1]
         out, blocks = parts[0].new_empty(self.num_nodes, channels), list[list[Tensor]]()
         values = [self._value_waves(parts, centre, weight, bias)]
         for i in range(order):
-            local, met, block = self._spread(spectrum[i], values[-1]), [], list[Tensor]()
+            local = self._spread(spectrum[i], values[-1])
+            met = []
+            block = list[Tensor]()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
                 source = self._source(i, rows, h, weight, bias, blocks)
                 mixed = self._mixed(torch.fft.rfft(source, n=self.length), windows[i], local[n], rows)
@@ -79,15 +82,19 @@ class LongRingWithWindows(LongRing):
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
         parts, centre, weight, bias = projection
         spectrum, windows = spectra
-        order, values = len(spectrum), kept[: len(spectrum)]
+        order = len(spectrum)
+        values = kept[: len(spectrum)]
         count = -(-self.num_nodes // self.rows)
         blocks = [kept[start : start + count] for start in range(order, len(kept), count)]
         dh, g = list[Tensor](), grad.new_empty(windows.shape[1], self.length)  # (T, C of all parts) each; (D, L)
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
-        above, waves = list[Tensor](), None  # what the convolution above hands down: by windows and by waves
+        above = list[Tensor]()  # what the convolution above hands down by windows,
+        waves: Tensor | None = None  # and by waves
         for i in reversed(range(order)):
-            local, met, below = self._spread(spectrum[i], values[i]), [], list[Tensor]()
+            local = self._spread(spectrum[i], values[i])
+            met = []
+            below = list[Tensor]()
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
                 seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)
@@ -108,7 +115,8 @@ class LongRingWithWindows(LongRing):
             self._overlap(below)
             harmonics = self._complex(self.gather(met)) * self.share
             dspectrum[i] = harmonics * self._complex(values[i]).conj()
-            above, waves = below, self._local(real_rows(harmonics * spectrum[i].conj()))
+            above = below
+            waves = self._local(real_rows(harmonics * spectrum[i].conj()))
         assert waves is not None
         dparts, widths = [torch.empty_like(part) for part in parts], [part.shape[1] for part in parts]
         for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
@@ -135,7 +143,8 @@ class LongRingWithWindows(LongRing):
 
         H is in one workspace for all blocks: it is gone with the next.
         """
-        n, s = self.num_nodes, self.support if wide else 0
+        n = self.num_nodes
+        s = self.support if wide else 0
         widths = [part.shape[1] for part in parts]
         work = parts[0].new_empty(min(self.rows, n) + 2 * s, sum(widths))
         for start in range(0, n, self.rows):

@@ -58,7 +58,8 @@ class PlainRings:
     def filters(self, filter: Filter, dtype: torch.dtype) -> tuple[Tensor, ...]:
         """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each."""
         if self.layout is None:
-            around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
+            around = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2)  # (K, D, 1, N)
+            which = None
         else:
             # (K, D, R), (R, sum of distinct sizes)
             mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))

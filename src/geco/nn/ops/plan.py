@@ -61,11 +61,13 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
 
 def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
     """Choose blocks of rows for one long ring, unless filters are rough or windows reach too far."""
-    size, limit = sizes[0], harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
+    size = sizes[0]
+    limit = harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
     smooth = _smooth(filter, limit, like) if limit else ()
     if not smooth:
         return None
-    bands, support = smooth[0].shape[1], _support(smooth)
+    bands = smooth[0].shape[1]
+    support = _support(smooth)
     plan: Plan
     if support == 0:
         plan = LongRing(size, bands, like, _keep(filter, filter.order, like, memory), filter.unit)

@@ -73,7 +73,8 @@ class ShortRings:
     def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
-        rows, kept = parts[0].new_empty(sum(self.places), weight.shape[1]), []
+        rows = parts[0].new_empty(sum(self.places), weight.shape[1])
+        kept = []
         for block, out, filters in zip(
             self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True
         ):
@@ -86,10 +87,12 @@ class ShortRings:
     def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts, weight, bias and the filters' spectra."""
         parts, centre, weight, bias = projection
-        order, widths = len(weight) - 1, [part.shape[1] for part in parts]
+        order = len(weight) - 1
+        widths = [part.shape[1] for part in parts]
         drows = [part.new_empty(sum(self.places), width) for part, width in zip(parts, widths, strict=True)]
         weights = weight.flatten(0, 1).split(widths, 1)
-        dweights, dbias = [torch.zeros_like(w) for w in weights], torch.zeros_like(bias)
+        dweights = [torch.zeros_like(w) for w in weights]
+        dbias = torch.zeros_like(bias)
         dspectra = [torch.empty_like(s) for s in spectra]
         outs = zip(*(d.split(self.places) for d in drows), strict=True)
         for n, (block, out, filters, dfilters) in enumerate(
@@ -145,7 +148,8 @@ def _convolve(
     block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
     """Return the gates ``(T, K, D)``, each convolution's harmonics ``(2, G, h, D)`` and result ``(T, D)``."""
-    gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
+    gates = _project(h, weight[:-1], bias[:-1], block)
+    v = _project(h, weight[-1:], bias[-1:], block)[:, 0]
     rings, seen, mixed = block.opened(), list[Tensor](), list[Tensor]()
     for i, (p, q) in enumerate(filters):
         seen.append(rings.analysis(v if i == 0 else gates[:, i - 1] * mixed[-1]))
