@@ -168,7 +168,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"filter": "papr"}, "did you mean 'paper'"),
-        ({"filter": "paper", "filter_kwargs": {"gain": "l2"}}, "gain 'l2' is not known, did you mean 'l1'"),
+        ({"filter": "paper", "filter_kwargs": {"gain": "l2"}}, "gain 'l2' is not known. There are none, mean, l1"),
         ({"filter": "paper", "filter_kwargs": {"features": 4}}, "must be odd"),
         ({"filter": "paper", "filter_kwargs": {"harmonics": 4}}, "'paper' has no option 'harmonics'; it has features"),
         ({"filter": "paper", "filter_kwargs": {"width": 0}}, "width must be at least 1"),

@@ -135,13 +135,17 @@ class LongRing:
             dspectrum[i] = back * self._complex(values[i]).conj()
             dvalue = real_rows(back * spectrum[i].conj())  # (2B, D)
             arriving = self._local(dvalue)
+        dbias[order] = (self.ones.t() @ dvalue)[0]
         for s, w, dpart, dw in zip(seen, weights, dparts, dweights, strict=True):
             dw[order].copy_(s.t() @ dvalue)
-            waves = self._local(dvalue @ w[order].t().double())
-            for n, block in enumerate(self._blocks(dpart)):
-                block.addmm_(self.q[: len(block)], waves[n])
-        dbias[order] = (self.ones.t() @ dvalue)[0]
+            self._add_harmonics(dvalue @ w[order].t().double(), dpart)
         return Gradients(dparts, dweight, dbias, (dspectrum,))
+
+    def _add_harmonics(self, dseen: Tensor, dpart: Tensor) -> None:
+        """Add to a gradient ``(N, C)`` what harmonics of its part, ``(2B, C)``, hand back."""
+        waves = self._local(dseen)
+        for n, block in enumerate(self._blocks(dpart)):
+            block.addmm_(self.q[: len(block)], waves[n])
 
     def _meet(self, v: Tensor) -> Tensor:
         """Return a block's products with Q, ``(rows, C)`` to ``(p, C)`` in float64, and spoil v."""

@@ -97,7 +97,7 @@ class LongRingWithWindows(LongRing):
             below = list[Tensor]()
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
-                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)
+                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)  # (D, L // 2 + 1)
                 top = grad[rows].t().contiguous() if waves is None else self._arriving(above[n], waves[n], rows)
                 dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
                 self._count(dgate, h, rows, dweight[i], dbias[i])
@@ -118,13 +118,21 @@ class LongRingWithWindows(LongRing):
             above = below
             waves = self._local(real_rows(harmonics * spectrum[i].conj()))
         assert waves is not None
+        dparts = self._value_back(projection, above, waves, dh, dweight[order], dbias[order])
+        return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
+
+    def _value_back(
+        self, projection: Projection, above: list[Tensor], waves: Tensor, dh: list[Tensor], dw: Tensor, db: Tensor
+    ) -> list[Tensor]:
+        """Return the gradients of the parts from those that came through the gates, ``dh``, and arrive at the value."""
+        parts, centre, weight, _ = projection
         dparts, widths = [torch.empty_like(part) for part in parts], [part.shape[1] for part in parts]
         for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
-            dv = self._arriving(above[n], waves[n], rows)
-            self._count(dv, h, rows, dweight[order], dbias[order])
-            for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[order].split(widths, 1), strict=True):
+            dv = self._arriving(above[n], waves[n], rows)  # (D, T)
+            self._count(dv, h, rows, dw, db)
+            for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[-1].split(widths, 1), strict=True):
                 torch.addmm(d, dv.t(), w, out=dpart[rows])
-        return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
+        return dparts
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
         """Return the gradient of the taps from what blocks and their sources share, ``(K, D, L // 2 + 1)``."""
