@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from geco.data.code_graphs import UNKNOWN, encode, tree_edges, vocabulary
-from geco.data.collate import check, compact, with_splits
+from geco.data.collate import check, narrowed, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.embedded.python_source import Module, read_modules, subtokens
 from geco.errors import DataError
@@ -75,7 +75,7 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
     categories, arrays = _columns(functions, parts == 0)
     info = Info("python-ast", "graph", "tokens", PLACES, "token-f1", categories, (2, 2), names, f"from {title}")
     found = {key: torch.from_numpy(array) for key, array in {**arrays, "graph/y": y, "graph/y_words": whole}.items()}
-    found = {key: array if key.startswith("ptr/") else compact(array) for key, array in found.items()}
+    found = {key: array if key.startswith("ptr/") else narrowed(array) for key, array in found.items()}
     split = Split(*(torch.from_numpy(np.flatnonzero(parts == part)) for part in range(3)))
     return check(with_splits(GraphDataset(info, found), [split]))
 

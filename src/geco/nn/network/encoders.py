@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from geco.nn.network.scaling import log_units, moments, settled
+from geco.nn.network.scaling import log_units, mean_and_deviation, settled
 from geco.nn.resolve import check_name
 
 __all__ = ["Categories", "Constant", "Features", "Init", "make_encoder"]
@@ -174,7 +174,7 @@ class Features(nn.Module):
             still = settled(rows)
             blocks = [rows]
             self.log_unit.copy_(torch.where(still, 0.0, log_units(rows)))
-        mean, std, count = moments(map(self._drawn_in, blocks), len(still))
+        mean, std, count = mean_and_deviation(map(self._drawn_in, blocks), len(still))
         if not count or not bool(std.isfinite().all()):
             raise ValueError(f"mean and deviation of {self.name} need rows of finite numbers, got {count} rows")
         self.mean.copy_(torch.where(still, 0.0, mean))

@@ -48,7 +48,7 @@ class FFTRings:
 
     def __init__(self, sizes: tuple[int, ...], device: torch.device, keep: bool) -> None:
         self.keep, self.num_nodes = keep, sum(sizes)
-        self.rings, self.groups, self.back = layout(sizes, device)
+        self.distinct_sizes, self.groups, self.back = layout(sizes, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
@@ -126,7 +126,7 @@ class FFTRings:
 
     def _transform_back(self, dfeatures: list[Tensor]) -> Tensor:
         """Return the gradient of the features before `transform`, ``(R, P)``."""
-        dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.rings) + 1)
+        dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.distinct_sizes) + 1)
         for group, dfeature in zip(self.groups, dfeatures, strict=True):
             rows = dfeature.view(len(dphi), -1, group.length // 2 + 1, 2)
             back = torch.fft.irfft(torch.view_as_complex(rows), n=group.length).flatten(1)

@@ -95,7 +95,7 @@ def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
     fft = FFTRings(sizes, like.device, _keep(filter, filter.order + 1, like, memory))
 
     def filters() -> tuple[Tensor, ...]:
-        return tuple(t.to(like) for t in filter.fast_factors(fft.rings))
+        return tuple(t.to(like) for t in filter.fast_factors(fft.distinct_sizes))
 
     algorithm = Algorithm("fft", _why_fft(sizes))
     if torch.is_grad_enabled():

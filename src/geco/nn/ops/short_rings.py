@@ -20,7 +20,7 @@ from geco.nn.functional import row_starts, segment_matmul
 from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
-from geco.nn.ops.short_ring_pairs import Block, arrange
+from geco.nn.ops.short_ring_pairs import RingBlock, arrange
 from geco.nn.ops.short_ring_windows import Csr, lay
 
 __all__ = ["ShortRings"]
@@ -131,11 +131,11 @@ class ShortRings:
         return [list(zip(p, q, strict=True)) for p, q in zip(*shaped, strict=True)]
 
 
-def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: Block) -> list[Tensor]:
+def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: RingBlock) -> list[Tensor]:
     return [part.index_select(0, block.nodes).sub_(c) for part, c in zip(parts, centre, strict=True)]
 
 
-def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Tensor:
+def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: RingBlock) -> Tensor:
     """Return some of a block's gates and value, ``(T, len(weight), D)``, zeros at empty places."""
     first, *rest = zip(h, weight.flatten(0, 1).split([x.shape[1] for x in h], 1), strict=True)
     z = torch.addmm(bias.flatten(), first[0], first[1].t())
@@ -145,7 +145,7 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 
 
 def _convolve(
-    block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
+    block: RingBlock, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
     """Return the gates ``(T, K, D)``, each convolution's harmonics ``(2, G, h, D)`` and result ``(T, D)``."""
     gates = _project(h, weight[:-1], bias[:-1], block)
@@ -158,7 +158,7 @@ def _convolve(
 
 
 def _convolve_back(
-    block: Block,
+    block: RingBlock,
     top: Tensor,
     gates: Tensor,
     seen: list[Tensor],
@@ -194,7 +194,7 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
 @cached(64)
 def _layout(
     sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
-) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
+) -> tuple[tuple[RingBlock, ...], Tensor, list[Csr], list[Csr]]:
     """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their
     transposes.
 
