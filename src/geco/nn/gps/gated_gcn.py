@@ -18,7 +18,7 @@ from torch_geometric.nn.resolver import activation_resolver
 
 from geco.nn.functional import dropout, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
-from geco.nn.graph.edge_checks import check_edges
+from geco.nn.graph.prepare import check_edges
 from geco.nn.graph.remembered import Remembered
 from geco.nn.ops.global_context import refuse_second_derivatives
 

@@ -14,7 +14,7 @@ from geco.nn.graph.adjacency import Adjacency, Normalisation, adjacency, traced_
 from geco.nn.graph.permutation import arranged
 from geco.nn.graph.rings import Rings, rings_of
 
-__all__ = ["Graph", "check_features", "check_not_single", "input_rings", "prepare"]
+__all__ = ["Graph", "check_edges", "check_features", "check_not_single", "input_rings", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,32 @@ def check_features(x: Tensor, channels: int | None = None) -> None:
                 f"x has NaN or infinite values at {bad.numel()} nodes, the first at node {int(bad[0])}; "
                 "one such node would spoil the output of every node"
             )
+
+
+def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channels: int, edge_dim: int | None) -> None:
+    """Refuse nodes, edges or edge features that a layer cannot work with, before any work.
+
+    Args:
+        x: ``(N, channels)``.
+        edge_index: ``(2, M)``.
+        edge_attr: ``(M, edge_dim)`` or None.
+        channels: the layer's width.
+        edge_dim: width of edge features.
+    """
+    check_features(x, channels)
+    if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
+        raise ValueError("message-passing layers take edge_index as a (2, M) tensor, got another kind of adjacency")
+    if edge_index.device != x.device:
+        raise ValueError(f"edge_index is on {edge_index.device}, x on {x.device}; move both to one device")
+    adjacency(edge_index, len(x), None, "none")
+    if edge_attr is None:
+        return
+    wanted = (edge_index.shape[1], edge_dim)
+    if tuple(edge_attr.shape) != wanted or not edge_attr.is_floating_point():
+        raise ValueError(
+            f"edge_attr must be a float tensor of shape {wanted}, a row per edge, got {edge_attr.dtype} "
+            f"{tuple(edge_attr.shape)}; encode edge features first"
+        )
 
 
 def check_not_single(x: Tensor, training: bool) -> None:

@@ -16,13 +16,13 @@ from geco.nn.functional import node_places, row_starts, segment_matmul
 from geco.nn.graph.remembered import cached
 from geco.nn.ops.short_ring_pairs import RingBlock, paired_places
 
-__all__ = ["Csr", "Laid", "lay"]
+__all__ = ["Csr", "WindowLayout", "window_layout"]
 
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
 
 
 @dataclass(frozen=True)
-class Laid:
+class WindowLayout:
     """Where distances come to stand on the rings of a block.
 
     Args:
@@ -52,7 +52,7 @@ class Laid:
 
 
 @cached(64)
-def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> Laid:
+def window_layout(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> WindowLayout:
     """Return where distances -s to s stand on rings of these sizes, ascending."""
     size = torch.tensor(sizes)
     start = size.cumsum(0) - size
@@ -67,7 +67,7 @@ def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.
     k, n = torch.arange(sizes[-1] // 2 + 1), size.unsqueeze(1)
     weight = torch.where((k == 0) | (2 * k == n), 1.0, 2.0).to(torch.float64) / n
     both = torch.stack([weight, -weight]).unsqueeze(3).to(device, dtype)
-    return Laid(_to(put, device), _to(take, device), both)
+    return WindowLayout(_to(put, device), _to(take, device), both)
 
 
 def _to(matrix: Csr, device: torch.device) -> Csr:

@@ -21,7 +21,7 @@ from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 from geco.nn.ops.short_ring_pairs import RingBlock, arrange
-from geco.nn.ops.short_ring_windows import Csr, lay
+from geco.nn.ops.short_ring_windows import Csr, window_layout
 
 __all__ = ["ShortRings"]
 
@@ -48,7 +48,9 @@ class ShortRings:
         layout = _layout(sizes, bands, support > 0, unit, like.dtype, like.device)
         self.blocks, self.back, self.fold, self.unfold = layout
         self.windows = (
-            [lay(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks] if support else []
+            [window_layout(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks]
+            if support
+            else []
         )
         self.places = [len(block.nodes) for block in self.blocks]
         self.waves = [len(block.sizes) * block.waves for block in self.blocks]
