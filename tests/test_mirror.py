@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+
+from geco.nn.ops.plan import Algorithm
 
 HOME = Path(__file__).parent.parent
 SOURCE, TESTS = HOME / "src" / "geco", HOME / "tests"
@@ -53,6 +56,13 @@ def test_files_that_pages_name_are_there(page: str) -> None:
 
 
 PLACEHOLDERS = ("data/sources/NAME.py",)
+
+
+def test_the_map_has_every_algorithm_with_its_file() -> None:
+    page = (HOME / "docs" / "architecture.md").read_text(encoding="utf-8")
+    words = {*get_args(get_type_hints(Algorithm)["name"])} - {"none"}  # no global block
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| `(nn/ops/\w+\.py)`", page, flags=re.MULTILINE))
+    assert {*rows} == words
 
 
 def test_walks_are_short_and_never_step_back() -> None:
