@@ -1,7 +1,7 @@
 """Files that are whole or not there, and arrays and facts as a folder: ``data.safetensors`` and ``manifest.json``.
 
 Both are written beside their place and moved there by one rename after everything in them is on disk. The manifest has
-size and sha256 of the data; reading checks them, so a folder is sound or refused. Prepared data, imported data and
+size and sha256 of the data; reading checks them, so a folder is intact or refused. Prepared data, imported data and
 checkpoints are such folders.
 """
 
@@ -94,7 +94,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def read_entry(path: Path) -> Entry:
-    """Return a sound entry, or raise ValueError with what is wrong with it."""
+    """Return an intact entry, or raise ValueError with what is wrong with it."""
     try:
         place = path if path.exists() else next(iter(_replaced(path)), path)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 def remove_entry(path: Path) -> None:
-    """Remove an entry, sound or not, by one rename before anything in it is deleted."""
+    """Remove an entry, intact or damaged, by one rename before anything in it is deleted."""
     sweep(path)
     if path.exists():
         os.replace(path, path.with_name(f".{path.name}.removed.part"))
@@ -124,7 +124,7 @@ def remove_entry(path: Path) -> None:
 
 
 def has_entry(path: Path) -> bool:
-    """Tell whether there is an entry, sound or not."""
+    """Tell whether there is an entry, intact or damaged."""
     return path.exists() or bool(_replaced(path))
 
 

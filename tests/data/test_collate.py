@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from geco.data.collate import check, collect, compact, with_splits
+from geco.data.collate import check, collect, narrowed, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.errors import DataError
 from tests.data.graphs import GRAPH, same, small
@@ -77,16 +77,16 @@ def test_splits_come_back_as_given() -> None:
     ],
 )
 def test_integers_rest_in_the_smallest_type(low: int, high: int, dtype: torch.dtype) -> None:
-    found = compact(torch.tensor([low, high]))
+    found = narrowed(torch.tensor([low, high]))
     assert found.dtype == dtype
     assert found.tolist() == [low, high]
 
 
 def test_other_types_rest_as_they_are() -> None:
-    assert compact(torch.ones(2, dtype=torch.float64)).dtype == torch.float32
-    assert compact(torch.ones(2, dtype=torch.float16)).dtype == torch.float16
-    assert compact(torch.ones(2, dtype=torch.bool)).dtype == torch.bool
-    assert compact(torch.empty(0, dtype=torch.int64)).numel() == 0
+    assert narrowed(torch.ones(2, dtype=torch.float64)).dtype == torch.float32
+    assert narrowed(torch.ones(2, dtype=torch.float16)).dtype == torch.float16
+    assert narrowed(torch.ones(2, dtype=torch.bool)).dtype == torch.bool
+    assert narrowed(torch.empty(0, dtype=torch.int64)).numel() == 0
     assert small().arrays["edge/edge_index"].dtype == torch.uint8
 
 

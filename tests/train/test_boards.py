@@ -18,7 +18,8 @@ Heard = list[tuple[Any, ...]]
 
 
 def config(board: str) -> Config:
-    return Config(model=ModelConfig("mlp", hidden=4), train=TrainConfig(epochs=3, **{board: True}))  # type: ignore[arg-type]
+    train = TrainConfig(epochs=3, **{board: True})  # type: ignore[arg-type]
+    return Config(model=ModelConfig("mlp", hidden=4), train=train)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Checkpoints as processes are killed, disks fill and files rot: the old one or the new one, never neither.
 
-Entries on disk are in tests/test_store.py, going on in tests/train/test_resume.py, damage in the loop in
+Entries on disk are in tests/test_store.py, going on in tests/train/test_engine_resume.py, damage in the loop in
 tests/train/test_engine.py::test_damaged_newest_checkpoint and test_all_checkpoints_damaged.
 """
 

@@ -13,7 +13,7 @@ import pytest
 from geco.errors import UsageError
 from geco.nn.filters import FilterName
 from geco.nn.filters.paper import Gain
-from geco.nn.graph.adjacency import AdjacencyNorm
+from geco.nn.graph.adjacency import Normalisation
 from geco.nn.graph.permutation import Permutation
 from geco.nn.network.encoders import Init
 from geco.nn.network.heads import Pooling, Widths
@@ -75,7 +75,7 @@ def test_whole_numbers_are_floats_too() -> None:
 @pytest.mark.parametrize(
     ("setting", "wanted"),
     [
-        ("adjacency", (*get_args(AdjacencyNorm), "attention")),
+        ("adjacency", (*get_args(Normalisation), "attention")),
         ("filter", ("auto", *get_args(FilterName))),
         ("filter_gain", get_args(Gain)),
         ("permutation", ("auto", *get_args(Permutation))),

@@ -87,7 +87,7 @@ def prepare(
         before, start = _made(name), time.perf_counter()
         dataset = encode(load(name, data_dir, offline=offline), chosen, workers=workers)
         print(f"{name}: graphs {len(dataset):,}, nodes {dataset.num_nodes:,}, edges {dataset.num_edges:,}")
-        _tell(name, before, time.perf_counter() - start)
+        _print_made(name, before, time.perf_counter() - start)
 
 
 def remove_own(name: Name, /, cache_dir: Folder = None) -> None:
@@ -110,8 +110,8 @@ def check_name(name: str) -> None:
         find(name, imported())
 
 
-def _tell(name: str, before: dict[Path, int], seconds: float) -> None:
-    """Tell which entries are new."""
+def _print_made(name: str, before: dict[Path, int], seconds: float) -> None:
+    """Print which entries are new."""
     made = [path for path, when in _made(name).items() if before.get(path) != when]
     for path in made:
         size = sum(file.stat().st_size for file in path.iterdir())

@@ -53,7 +53,7 @@ class _Jobs:
 
     def __init__(self, options: TrainOptions, out: Path, work: Work) -> None:
         self.context = multiprocessing.get_context("spawn")
-        self.options, self.out, self.work, self.heard = options, out, work, self.context.Queue()
+        self.options, self.out, self.work, self.messages = options, out, work, self.context.Queue()
         self.waiting, self.stopping = list(options.seeds), False
         self.running: dict[int, SpawnProcess] = {}
         self.results: dict[int, dict[str, Any]] = {}
@@ -66,7 +66,7 @@ class _Jobs:
             self._start(self.waiting.pop(0))
         gone = [seed for seed, process in self.running.items() if not process.is_alive()]  # before last words
         try:
-            seed, kind, what = self.heard.get(timeout=WAIT)
+            seed, kind, what = self.messages.get(timeout=WAIT)
         except queue.Empty:
             for seed in gone:
                 code = self.running.pop(seed).exitcode
@@ -85,7 +85,7 @@ class _Jobs:
                 process.terminate()
 
     def _start(self, seed: int) -> None:
-        arguments = (self.work, self.options, seed, self.out / f"seed-{seed}", self.heard)
+        arguments = (self.work, self.options, seed, self.out / f"seed-{seed}", self.messages)
         self.running[seed] = self.context.Process(target=_run, args=arguments)
         self.running[seed].start()
 
@@ -101,12 +101,12 @@ class _Jobs:
             self.errors.append(what)
 
 
-def _run(work: Work, options: TrainOptions, seed: int, folder: Path, heard: Any) -> None:
-    """Do the work in a process; Ctrl-C is for the first one to hear, which asks the others to stop."""
+def _run(work: Work, options: TrainOptions, seed: int, folder: Path, messages: Any) -> None:
+    """Do the work in a process; Ctrl-C is for the first process, which asks the others to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with show_log():
         try:
-            result = work(options, seed, folder, lambda line: heard.put((seed, "line", line)))
-            heard.put((seed, "result", result))
+            result = work(options, seed, folder, lambda line: messages.put((seed, "line", line)))
+            messages.put((seed, "result", result))
         except (GecoError, ValueError, OSError, MemoryError) as error:
-            heard.put((seed, "error", error))
+            messages.put((seed, "error", error))

@@ -96,13 +96,13 @@ def _in_process(
 
 
 def _introduce(trainer: Trainer, dataset: GraphDataset) -> None:
-    """Say what is about to be trained, and what the network will not hear."""
+    """Print what is about to be trained, and what of the data the network does not use."""
     from geco.train.summary import about_data, about_network, expected, period
-    from geco.train.unused import say_unused
+    from geco.train.unused import warn_unused
 
     config = trainer.config
     print("\n".join([about_data(dataset, config.data.split), *about_network(trainer)]))
-    say_unused(trainer.unused, config.model.name, trainer.info.name)
+    warn_unused(trainer.unused, config.model.name, trainer.info.name)
     if not trainer.done:
         seconds, rest = expected(trainer), config.train.epochs - trainer.state.epoch
         print(f"about {period(seconds)} an epoch, {period(seconds * rest)} for {rest} epochs\n", flush=True)

@@ -75,11 +75,11 @@ class Cache:
         return path
 
     def get(self, label: str, recipe: Mapping[str, Any]) -> Entry | None:
-        """Return an entry if there is a sound one."""
+        """Return an entry if there is an intact one."""
         return self._read(self.path(label, recipe), tell=True)
 
     def remove(self, label: str, recipe: Mapping[str, Any]) -> Path:
-        """Remove an entry, sound or not, and return where it was."""
+        """Remove an entry, intact or damaged, and return where it was."""
         path = self.path(label, recipe)
         with self._lock(path):
             remove_entry(path)
@@ -91,7 +91,7 @@ class Cache:
         return self.folder / f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
     def _read(self, path: Path, tell: bool = False) -> Entry | None:
-        """Return a sound entry, or None, logging why if it is there but damaged."""
+        """Return an intact entry, or None, logging why if it is there but damaged."""
         if not path.exists():
             return None
         try:

@@ -13,7 +13,7 @@ from torch_geometric.data import Data, HeteroData
 from geco.data.dataset import ENDS, LEVELS, GraphDataset, Info, Level, Split, Target
 from geco.errors import DataError
 
-__all__ = ["ONE_KIND", "check", "collect", "compact", "with_splits"]
+__all__ = ["ONE_KIND", "check", "collect", "narrowed", "with_splits"]
 
 ONE_KIND = (
     "GECO reads graphs whose nodes are of one kind. Put all kinds into one table of nodes, and of edges, with a column "
@@ -44,8 +44,8 @@ def collect(info: Info, graphs: Iterable[Data | Mapping[str, Tensor]], splits: S
         counts["edge"].append(items["edge_index"].shape[1])
         counts["link"].append(items["edge_label_index"].shape[1] if "edge_label_index" in items else 0)
         for name, value in items.items():
-            columns.setdefault(f"{_level(name, info)}/{name}", []).append(compact(value))
-    arrays = {key: compact(_joined(parts, 1 if key in ENDS else 0)) for key, parts in columns.items()}
+            columns.setdefault(f"{_level(name, info)}/{name}", []).append(narrowed(value))
+    arrays = {key: narrowed(_joined(parts, 1 if key in ENDS else 0)) for key, parts in columns.items()}
     for level in LEVELS:
         if level != "link" or "link/edge_label_index" in arrays:
             arrays[f"ptr/{level}"] = torch.tensor([0, *counts[level]]).cumsum(0)
@@ -57,12 +57,12 @@ def with_splits(dataset: GraphDataset, splits: Sequence[Split]) -> GraphDataset:
     arrays = {key: value for key, value in dataset.arrays.items() if not key.startswith("split/")}
     for number, split in enumerate(splits):
         for part in ("train", "valid", "test"):
-            arrays[f"split/{number}/{part}"] = compact(getattr(split, part).long())
+            arrays[f"split/{number}/{part}"] = narrowed(getattr(split, part).long())
     return replace(dataset, arrays=arrays)
 
 
 def check(dataset: GraphDataset) -> GraphDataset:
-    """Return the data set if it is sound: rows fit pointers, ends are nodes, labels are in range, splits do not
+    """Return the data set if it is consistent: rows fit pointers, ends are nodes, labels are in range, splits do not
     overlap.
     """
     info, arrays = dataset.info, dataset.arrays
@@ -83,7 +83,7 @@ def check(dataset: GraphDataset) -> GraphDataset:
     return dataset
 
 
-def compact(array: Tensor) -> Tensor:
+def narrowed(array: Tensor) -> Tensor:
     """Return integers in the smallest of uint8, int16, int32, int64 that holds them, float64 as float32, others as they
     are.
     """

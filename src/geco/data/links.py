@@ -74,7 +74,8 @@ def link_dataset(
         part = _numbered(time_split(_first(np.asarray(times)[rows], pair), fractions), len(pairs))
     else:
         part = _numbered(random_split(len(pairs), fractions, seed), len(pairs))
-    kind, kept = _kind(ends, directed), rows[part[pair] == 0]
+    kind = _kind(ends, directed)
+    kept = rows[part[pair] == 0]
     if kind != UNDIRECTED:  # u to v is another link than v to u
         pairs, first = np.unique(ends[0] * nodes + ends[1], return_index=True)
         part = part[pair[first]]

@@ -80,7 +80,8 @@ def _download(spec: Spec, data_dir: Path | None, offline: bool) -> tuple[Path, L
     from geco.data.fetch.download import fetch
 
     folders = raw_folders(spec, data_dir)
-    home, places = folders[-1], ", ".join(map(str, folders))
+    home = folders[-1]
+    places = ", ".join(map(str, folders))
     wanted = " or ".join(", ".join(layout.files) for layout in spec.layouts)
     if offline or not spec.remotes:
         why = "downloads are off" if offline else f"it has no address to download from ({spec.source})"

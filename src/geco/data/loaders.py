@@ -97,7 +97,8 @@ class GraphLoader:
             start: number of batches to skip, to go on in the middle.
         """
         self._run += 1
-        run, plan = self._run, self.batches(epoch)[start:]
+        run = self._run
+        plan = self.batches(epoch)[start:]
         if not self.workers:
             yield from map(self.dataset.batch, plan)
             return

@@ -210,18 +210,19 @@ def _graph(molecule: Any) -> dict[str, np.ndarray]:
 
 def _block(start: int, smiles: list[str]) -> Block:
     """Return the graphs of molecules that start at a row, counted from 0."""
-    rdkit, odd = _rdkit(), 0
+    rdkit = _rdkit()
+    odd = 0
     graphs: list[dict[str, np.ndarray]] = []
     failed: dict[int, str] = {}
     with rdkit.rdBase.BlockLogs():
         for row, line in enumerate(smiles, start):
             try:
-                molecule, sound = _molecule(rdkit, line)
+                molecule, valid = _molecule(rdkit, line)
             except DataError as error:
                 failed[row] = str(error)
                 continue
             graphs.append(_graph(molecule))
-            odd += not sound
+            odd += not valid
     nodes = np.array([len(graph["x"]) for graph in graphs], np.int64)
     arrays = {name: _joined(graphs, name) for name in ("x", "edge_index", "edge_attr")}
     return Block(

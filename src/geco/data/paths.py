@@ -49,7 +49,7 @@ def entries(name: str) -> list[Path]:
 
 
 def is_imported(name: str) -> bool:
-    """Tell whether a data set was imported under a name, sound or not."""
+    """Tell whether a data set was imported under a name, intact or damaged."""
     folder = cache_folder() / "own"
     return folder.is_dir() and any(path.name[:-21] == name for path in folder.iterdir())
 

@@ -179,7 +179,8 @@ def _firsts(ordered: Numbers) -> NDArray[np.bool_]:
 
 def _components(nodes: int, low: Numbers, high: Numbers) -> int:
     """Return the number of connected components, joining nodes by `BLOCK` edges at a time."""
-    count, label = nodes, np.arange(nodes)
+    count = nodes
+    label = np.arange(nodes)
     for start in range(0, len(low), BLOCK):
         part = slice(start, start + BLOCK)
         ends = (label[low[part]], label[high[part]])

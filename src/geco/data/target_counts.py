@@ -73,7 +73,8 @@ def _known(y: Tensor, info: Info) -> Tensor:
 
 
 def _column(info: Info, index: int, y: Tensor, known: Tensor) -> TargetCount:
-    found, missing = y[known], int((~known).sum())
+    found = y[known]
+    missing = int((~known).sum())
     if info.target == "tokens":
         return TargetCount(f"place {index + 1}", len(found), missing)
     if info.target == "labels":

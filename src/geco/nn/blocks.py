@@ -14,7 +14,7 @@ from torch_geometric.nn.resolver import activation_resolver
 from torch_geometric.utils import softmax
 
 from geco.nn.functional import dropout, full_precision
-from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm
+from geco.nn.graph.adjacency import Adjacency, Normalisation
 from geco.nn.graph.prepare import Graph, prepare
 from geco.nn.resolve import check_name
 
@@ -60,13 +60,14 @@ class LocalPropagation(nn.Module):
             nn.init.xavier_uniform_(self.weight)
 
     @property
-    def normalisation(self) -> AdjacencyNorm:
+    def normalisation(self) -> Normalisation:
         """How the adjacency is built; attention starts from the plain one."""
         return "none" if self.adjacency == "attention" else self.adjacency
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return ``[X, A X]``."""
-        return torch.cat([x, self.propagate(x, prepare(x, edge_index, None, edge_weight, norm=self.normalisation))], 1)
+        g = prepare(x, edge_index, None, edge_weight, normalisation=self.normalisation)
+        return torch.cat([x, self.propagate(x, g)], 1)
 
     def propagate(self, x: Tensor, graph: Graph) -> Tensor:
         """Return ``A X``, ``(N, C)``; half precision is computed in float32."""

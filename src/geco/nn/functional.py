@@ -64,7 +64,8 @@ def _largest_factor(n: int) -> int:
     largest, p = 1, 2
     while p * p <= n:
         while n % p == 0:
-            largest, n = p, n // p
+            largest = p
+            n = n // p
         p += 1
     return max(largest, n)
 

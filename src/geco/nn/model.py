@@ -187,7 +187,7 @@ class GECO(OrderedStack):
         assert isinstance(first, GECOLayer)
         conv = first.conv
         check_features(x, width if width > 0 else None)
-        g = prepare(x, edge_index, batch, edge_weight, norm=conv.local.normalisation)
+        g = prepare(x, edge_index, batch, edge_weight, normalisation=conv.local.normalisation)
         if x.device != conv.norm.weight.device:
             raise ValueError(f"x is on {x.device}, the model on {conv.norm.weight.device}; move both to one device")
         return self.ordered_by_structure(g, batch, place)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
-from geco.nn.graph.permutation import Permutation, check_permutation, shuffled
+from geco.nn.graph.permutation import Permutation, shuffled
 from geco.nn.graph.places import placed
 from geco.nn.graph.prepare import Graph
+from geco.nn.resolve import check_name
 
 __all__ = ["OrderedStack"]
 
@@ -30,7 +32,7 @@ class OrderedStack(nn.Module):
 
     def __init__(self, permutation: Permutation, num_layers: int, seed: int, eval_orders: int) -> None:
         super().__init__()
-        check_permutation(permutation)
+        check_name("permutation", permutation, get_args(Permutation))
         for name, value in (("num_layers", num_layers), ("eval_orders", eval_orders)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")

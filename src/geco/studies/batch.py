@@ -49,11 +49,14 @@ def sizes(count: int, folder: Path | None, similar: bool = False) -> tuple[list[
     from.
     """
     path = None if folder is None else folder / "peptides-func" / "peptides_func_ogb.npz"
-    generator, many = np.random.default_rng(0), max(count, KNOWN) if similar else count
+    generator = np.random.default_rng(0)
+    many = max(count, KNOWN) if similar else count
     if path is not None and path.exists():
-        found, origin = generator.choice(np.load(path)["num_nodes"], many, replace=False), "Peptides-func"
+        found = generator.choice(np.load(path)["num_nodes"], many, replace=False)
+        origin = "Peptides-func"
     else:
-        found, origin = np.clip(generator.lognormal(4.85, 0.55, many), 8, 444), "drawn like Peptides-func"
+        found = np.clip(generator.lognormal(4.85, 0.55, many), 8, 444)
+        origin = "drawn like Peptides-func"
     first = (many - count) // 2
     return [int(n) for n in (np.sort(found)[first : first + count] if similar else found)], origin
 

@@ -83,7 +83,8 @@ def theirs(dataset: GraphDataset, options: argparse.Namespace) -> list[dict[str,
     rows = []
     for label, undirected in (("PyG, default", False), ("PyG, is_undirected", True)):
         transform = AddLaplacianEigenvectorPE(options.columns, is_undirected=undirected)
-        begin, failed = time.perf_counter(), 0
+        begin = time.perf_counter()
+        failed = 0
         for graph in progress(graphs, label, unit="graphs"):
             try:
                 transform(graph)

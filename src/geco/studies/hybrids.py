@@ -84,7 +84,8 @@ def take_turns(trainers: dict[str, Trainer], batches: Iterable[Group]) -> dict[s
     The first batch is taken twice by each, and counts the second time.
     """
     seconds = dict.fromkeys(trainers, 0.0)
-    loading, begin = 0.0, time.perf_counter()
+    loading = 0.0
+    begin = time.perf_counter()
     for number, group in enumerate(batches):
         loading += time.perf_counter() - begin
         for name, trainer in trainers.items():

@@ -125,7 +125,8 @@ class Tuned(Record):
     """
 
     def __init__(self, path: Path, data: str, model: str) -> None:
-        self.data, self.model, judged = data, model, CHOOSING.get(data, 1)  # seeds by whose mean a trial is judged
+        self.data, self.model = data, model
+        judged = CHOOSING.get(data, 1)  # seeds by whose mean a trial is judged
         super().__init__(path, {"data": data, "model": model, "tried": TRIALS[data], "judged": judged})
 
     def config(self, trial: int, seed: int) -> Config:
@@ -212,7 +213,8 @@ def table(folder: Path, names: list[str], models: list[str]) -> list[list[str]]:
 
 
 def _row(known: dict[str, Any], first: float) -> list[str]:
-    tests, cost_of = [seed["test"] for seed in known["seeds"]], known.get("cost")
+    tests = [seed["test"] for seed in known["seeds"]]
+    cost_of = known.get("cost")
     mean = statistics.mean(tests)
     return [
         known["data"], known["model"], f"{100 * statistics.mean(seed['valid'] for seed in known['seeds']):.2f}",

@@ -114,7 +114,8 @@ def rows() -> list[list[str]]:
     table = [HEADER]
     for name, path in of_the_paper().items():
         config = read_toml(path)
-        m, budget = config.model, BUDGETS.get(config.data.name, (0, "none stated"))[1]
+        m = config.model
+        budget = BUDGETS.get(config.data.name, (0, "none stated"))[1]
         network = f"{m.local} + {m.mixer}" if m.name == "hybrid" else m.name
         encodings = ", ".join(config.data.encodings) or "none"
         sizes = [str(m.hidden), str(m.layers), encodings, f"{parameters(config):,}", budget]

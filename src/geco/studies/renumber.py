@@ -40,7 +40,8 @@ def renumbered(dataset: GraphDataset, seed: int = 0) -> GraphDataset:
     """
     if "ptr/link" in dataset.arrays:
         raise DataError(f"{dataset.info.name} asks for links, which name nodes; renumbering is for nodes and graphs")
-    sizes, start = dataset.sizes, dataset.arrays["ptr/node"].long()[:-1]
+    sizes = dataset.sizes
+    start = dataset.arrays["ptr/node"].long()[:-1]
     graph = torch.repeat_interleave(torch.arange(len(dataset)), sizes)
     drawn = torch.rand(len(graph), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     old = torch.argsort(drawn + graph)  # node at each new number, graph by graph

@@ -41,7 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for name, value in KEEP_PAGES.items():  # read by the processes started from here on
         os.environ.setdefault(name, value)
-    sizes, results = options.nodes, []
+    sizes = options.nodes
+    results = []
     for before, nodes in zip([None, *sizes], sizes, strict=False):
         peak = _apart(peak_of, options.model, nodes, options.channels)
         pair = [n for n in (before, nodes) if n]

@@ -71,7 +71,8 @@ class Compared(Trainer):
         return outputs
 
     def _scored(self, passes: int, dropout: bool, parts: tuple[str, ...]) -> dict[str, float]:
-        network, epoch = self.twins[dropout], self.state.epoch
+        network = self.twins[dropout]
+        epoch = self.state.epoch
         network.load_state_dict(self.evaluated.state_dict())
         network.set_epoch(epoch - 1, self.config.train.epochs)
         batches = (data for turn in range(passes) for data in self.batches.sample(epoch + turn, BATCHES))

@@ -74,7 +74,7 @@ def save_best(path: Path, state: State, model: nn.Module, about: dict[str, Any])
 
 
 def newest(folder: Path) -> Entry | None:
-    """Return the newest sound checkpoint, putting damaged ones aside with a warning; None if there is none at all."""
+    """Return the newest intact checkpoint, putting damaged ones aside with a warning; None if there is none at all."""
     for part in folder.glob(".*.part"):  # left by killed processes
         sweep(folder / re.sub(r"\.\w+(\.old)?\.part$", "", part.name[1:]))
     found = _found(folder)

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def start_from(network: Network, run: Path, seed: int) -> None:
-    """Give a network the weights of a run's best epoch that fit it, and say which are begun anew.
+    """Give a network the weights of a run's best epoch that fit it, and log which of its own stay as initialised.
 
     How features are scaled comes with the weights; the units of targets are those of the data at hand.
 
@@ -33,12 +33,12 @@ def start_from(network: Network, run: Path, seed: int) -> None:
         if name in mine and mine[name].shape == value.shape and not name.startswith("units.")
     }
     weights = dict(network.named_parameters())
-    anew = [f"{name} {tuple(value.shape)}" for name, value in weights.items() if name not in fit]
+    fresh = [f"{name} {tuple(value.shape)}" for name, value in weights.items() if name not in fit]
     if not any(value.dim() > 1 for name, value in weights.items() if name in fit):  # a bias may fit by chance
         raise CheckpointError(
             f"--init-from {run}: none of its weights fits this network by name and shape; give the settings of "
             f"{folder / 'config.toml'}, say by --config, or leave --init-from out"
         )
     network.load_state_dict({**mine, **fit})
-    rest = f"; begun anew: {', '.join(anew)}" if anew else ""
-    logger.info(f"{len(weights) - len(anew)} of {len(weights)} weights are those of {folder}{rest}")
+    rest = f"; freshly initialised: {', '.join(fresh)}" if fresh else ""
+    logger.info(f"{len(weights) - len(fresh)} of {len(weights)} weights are those of {folder}{rest}")

@@ -1,4 +1,4 @@
-"""What the data says of edges and the chosen network does not hear: weights, features."""
+"""What the data has of edges and the chosen network does not use: weights, features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from geco.data.dataset import GraphDataset
 from geco.nn.network.network import Network
 from geco.nn.resolve import accepted
 
-__all__ = ["say_unused", "unused_fields"]
+__all__ = ["unused_fields", "warn_unused"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,14 +30,14 @@ def unused_fields(network: Network, dataset: GraphDataset) -> list[str]:
         >>> [unused_fields(Network(body, 3, "node", 2, hidden_channels=4), weighted) for body in ("geco", "gin")]
         [[], ['edge_weight']]
     """
-    heard = accepted(network.body.forward, dict.fromkeys(FIELDS))
+    used = accepted(network.body.forward, dict.fromkeys(FIELDS))
     if network.edges is None:  # nothing makes vectors of them
-        heard.pop("edge_attr", None)
-    return [name for name in FIELDS if f"edge/{name}" in dataset.arrays and name not in heard]
+        used.pop("edge_attr", None)
+    return [name for name in FIELDS if f"edge/{name}" in dataset.arrays and name not in used]
 
 
-def say_unused(unused: list[str], model: str, data: str) -> None:
-    """Say once what is not heard, and by whom."""
+def warn_unused(unused: list[str], model: str, data: str) -> None:
+    """Warn once of what is not used, and by which model."""
     if unused:
         what = " and ".join(FIELDS[name] for name in unused)
         logger.warning(f"warning: {model} does not use the {what} of {data}; a model that does may score higher")

@@ -1,4 +1,4 @@
-"""Archives made to do harm are refused and leave nothing; sound ones are unpacked whole."""
+"""Archives made to do harm are refused and leave nothing; valid ones are unpacked whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files to read: sound ones, and ones that would create a marker if anything in them ran."""
+"""Files to read: valid ones, and ones that would create a marker if anything in them ran."""
 
 from __future__ import annotations
 

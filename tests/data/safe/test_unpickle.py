@@ -78,8 +78,8 @@ def test_tensors_outside_their_memory_are_refused(
     call = files.Call(torch._utils._rebuild_tensor_v2, memory, offset, size, stride, False, OrderedDict())
     with pytest.raises(DataError):
         readers.read_pickle(put(tmp_path / "a", pickle.dumps(call)))
-    sound = files.Call(torch._utils._rebuild_tensor_v2, memory, 1, (3,), (1,), False, OrderedDict())
-    same(readers.read_pickle(put(tmp_path / "a", pickle.dumps(sound))), torch.tensor([1.0, 2.0, 3.0]))
+    valid = files.Call(torch._utils._rebuild_tensor_v2, memory, 1, (3,), (1,), False, OrderedDict())
+    same(readers.read_pickle(put(tmp_path / "a", pickle.dumps(valid))), torch.tensor([1.0, 2.0, 3.0]))
 
 
 def test_loops_depth_and_trailing_bytes_are_refused(tmp_path: Path) -> None:

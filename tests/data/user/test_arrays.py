@@ -181,7 +181,7 @@ def test_a_pickled_object_is_refused_with_the_way_to_save_it(tmp_path: Path) -> 
     with pytest.raises(DataError, match=r"list.pt holds a list; .*torch.save\(data.to_dict\(\)"):
         read_own(tmp_path / "list.pt")
     (tmp_path / "cut.safetensors").write_bytes(b"123")
-    with pytest.raises(DataError, match=r"cut.safetensors is not a sound safetensors file"):
+    with pytest.raises(DataError, match=r"cut.safetensors is not a valid safetensors file"):
         read_own(tmp_path / "cut.safetensors")
 
 

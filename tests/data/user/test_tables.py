@@ -18,7 +18,7 @@ EDGES = "source,target\na,b\nb,c\n"
 
 
 def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **files: str) -> None:
-    """The folder, with these files besides sound ones, is refused with this text; ``NODES`` is a file's path."""
+    """The folder, with these files besides valid ones, is refused with this text; ``NODES`` is a file's path."""
     for name, text in ({"nodes": NODES, "edges": EDGES} | files).items():
         (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
     with pytest.raises(DataError) as caught:
@@ -128,7 +128,7 @@ def test_rows_of_parquet(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nodes.parquet, column x: it holds lists or records"):
         read_own(tmp_path)
     (tmp_path / "nodes.parquet").write_bytes(b"PAR1 not really PAR1")
-    with pytest.raises(DataError, match=r"nodes.parquet is not a sound Parquet file"):
+    with pytest.raises(DataError, match=r"nodes.parquet is not a valid Parquet file"):
         read_own(tmp_path)
 
 

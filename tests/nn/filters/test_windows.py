@@ -11,10 +11,10 @@ from torch import nn
 from geco.nn import GECOConv, GlobalContext
 from geco.nn.filters import FilterName
 from geco.nn.filters.windows import WindowedFilter, Windows, wrapped
-from geco.nn.ops.fft_rings import FourierRings
-from geco.nn.ops.long_ring_windows import WindowedRing
+from geco.nn.ops.fft_rings import FFTRings
+from geco.nn.ops.long_ring_windows import LongRingWithWindows
 from geco.nn.ops.plan import choose
-from geco.nn.ops.short_rings import WaveRings
+from geco.nn.ops.short_rings import ShortRings
 from tests.conftest import random_edges, relative_error
 from tests.nn.ops.test_global_context import compare
 
@@ -66,8 +66,8 @@ def test_batches_with_long_rings(sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("n", "support", "kind"), [
-    (1000, 128, WaveRings), (1000, 3000, WaveRings), (3000, 128, FourierRings), (5000, 128, WindowedRing),
-    (5000, 1, WindowedRing), (5000, 2400, FourierRings),
+    (1000, 128, ShortRings), (1000, 3000, ShortRings), (3000, 128, FFTRings), (5000, 128, LongRingWithWindows),
+    (5000, 1, LongRingWithWindows), (5000, 2400, FFTRings),
 ])  # fmt: skip
 def test_which_plan(n: int, support: int, kind: type) -> None:
     context = GlobalContext(4, 4, filter_kwargs={"support": support})

@@ -11,7 +11,7 @@ from torch.autograd import gradcheck
 from torch_geometric import EdgeIndex
 
 from geco.nn.blocks import LocalPropagation
-from geco.nn.graph.adjacency import AdjacencyNorm, _known, adjacency, traced_adjacency
+from geco.nn.graph.adjacency import Normalisation, _cache, adjacency, traced_adjacency
 from geco.nn.reference import normalised_adjacency
 from tests.conftest import random_edges, relative_error
 
@@ -20,7 +20,7 @@ EDGES = torch.tensor([[0, 1, 1, 2, 2, 2], [1, 0, 2, 1, 1, 2]])  # a repeat and a
 
 @pytest.mark.parametrize("norm", ["sym", "row", "none"])
 @given(n=st.integers(1, 30), degree=st.integers(0, 5), weights=st.sampled_from([None, torch.float32, torch.float64]))
-def test_equals_the_dense_matrix(norm: AdjacencyNorm, n: int, degree: int, weights: torch.dtype | None) -> None:
+def test_equals_the_dense_matrix(norm: Normalisation, n: int, degree: int, weights: torch.dtype | None) -> None:
     edges = random_edges(n, degree, seed=n)
     weight = None if weights is None else torch.rand(edges.shape[1], dtype=weights)
     dense = normalised_adjacency(edges, n, None if weight is None else weight.double(), norm)
@@ -73,7 +73,7 @@ def test_built_once_for_a_tensor_and_anew_after_it_changed() -> None:
     edges = EDGES.clone()
     first = adjacency(edges, 4)
     assert adjacency(edges, 4) is first
-    assert adjacency(edges, 4, norm="row") is not first
+    assert adjacency(edges, 4, normalisation="row") is not first
     assert adjacency(edges, 4) is first
     edges[0, 0] = 3
     changed = adjacency(edges, 4)
@@ -83,13 +83,13 @@ def test_built_once_for_a_tensor_and_anew_after_it_changed() -> None:
 
 def test_forgotten_with_its_tensor() -> None:
     gc.collect()
-    before = len(_known)
+    before = len(_cache)
     edges = EDGES.clone()
     adjacency(edges, 4)
-    assert len(_known) == before + 1
+    assert len(_cache) == before + 1
     del edges
     gc.collect()
-    assert len(_known) == before
+    assert len(_cache) == before
 
 
 def test_a_star_needs_no_quadratic_memory() -> None:
@@ -143,4 +143,4 @@ def test_refuses_weights_beside_a_sparse_matrix() -> None:
 
 def test_refuses_an_unknown_norm() -> None:
     with pytest.raises(ValueError, match="sym, row, none"):
-        adjacency(EDGES, 4, norm="symmetric")  # type: ignore[arg-type]
+        adjacency(EDGES, 4, normalisation="symmetric")  # type: ignore[arg-type]

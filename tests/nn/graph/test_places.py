@@ -99,5 +99,7 @@ def test_wrong_places_are_refused(place: Tensor) -> None:
 
 def test_unknown_orders_are_refused() -> None:
     for make in (lambda: GECO(5, 8, 2, permutation="random"), lambda: HybridStack(5, 8, 2, permutation="random")):
-        with pytest.raises(ValueError, match="natural, static, dynamic, structure, got 'random'"):
+        with pytest.raises(
+            ValueError, match=r"permutation 'random' is not known\. There are natural, static, dynamic, structure"
+        ):
             make()

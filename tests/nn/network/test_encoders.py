@@ -96,7 +96,7 @@ def test_categories_of_another_form_are_refused(x: Tensor) -> None:
         ({"counts": ()}, "must be at least 1"),
         ({"counts": (3, 0)}, "must be at least 1"),
         ({"channels": 0}, "must be at least 1"),
-        ({"init": "zeros"}, "init must be one of xavier, normal"),
+        ({"init": "zeros"}, "init 'zeros' is not known. There are xavier, normal"),
         ({"clipped": (2,)}, r"clipped names columns \[2\], x has 0 to 1"),
     ],
 )

@@ -152,10 +152,13 @@ def test_words_up_to_the_end() -> None:
 @pytest.mark.parametrize(
     ("make", "wanted"),
     [
-        (lambda: GraphHead(8, 3, pool="median"), "a pool is one of mean, sum, max, attention, got 'median'"),
+        (
+            lambda: GraphHead(8, 3, pool="median"),
+            "pool 'median' is not known, did you mean 'mean'.* There are mean, sum, max, attention",
+        ),
         (lambda: NodeHead(8, 0), "must be at least 1"),
         (lambda: NodeHead(8, 3, layers=0), "must be at least 1"),
-        (lambda: NodeHead(8, 3, widths="wide"), "widths must be one of flat, halving"),
+        (lambda: NodeHead(8, 3, widths="wide"), "widths 'wide' is not known. There are flat, halving"),
         (lambda: NodeHead(8, 3, layers=5, widths="halving"), "8 channels cannot be halved 4 times"),
         (lambda: TokenHead(8, 5, 2), "a word besides unknown and end"),
         (lambda: NodeHead(8, 3)(torch.zeros(2, 7)), r"made for vectors \(N, 8\), got \(2, 7\)"),

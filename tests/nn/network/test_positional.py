@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from geco.data.encodings import Degree, LaplacianEigenvectors, RandomWalk
-from geco.nn.network.positional import LaplacianDeepSet, Projection, flip_signs, make_position
+from geco.nn.network.positional import LaplacianDeepSet, LinearEncoding, flip_signs, make_position
 
 
 def one_by_one(encoder: LaplacianDeepSet, pe: Tensor, k: int) -> Tensor:
@@ -53,7 +53,7 @@ def test_equals_a_loop_over_pairs(
 def test_gradients_reach_all_weights() -> None:
     for encoder, pe in (
         (LaplacianDeepSet(6, 8, post_layers=2), torch.randn(50, 6)),
-        (Projection(3, 8), torch.rand(50, 3)),
+        (LinearEncoding(3, 8), torch.rand(50, 3)),
     ):
         (encoder(pe) * torch.randn(50, 8)).sum().backward()
         assert all(p.grad is not None and bool((p.grad != 0).any()) for p in encoder.parameters())
@@ -151,7 +151,7 @@ def test_signs_change_with_the_epoch_in_training_only() -> None:
 def test_projection_normalises_over_the_batch_and_is_fixed_in_evaluation() -> None:
     walks = RandomWalk(4)
     pe = torch.cat([torch.from_numpy(walks.compute(_path(n), n)) for n in (1, 2, 5, 9)])
-    encoder, norm = Projection(4, 6), nn.BatchNorm1d(4)
+    encoder, norm = LinearEncoding(4, 6), nn.BatchNorm1d(4)
     torch.testing.assert_close(encoder(pe), encoder.linear(norm(pe)))
     encoder.eval()
     torch.testing.assert_close(encoder(pe), encoder.linear(norm.eval()(pe)))
@@ -159,7 +159,7 @@ def test_projection_normalises_over_the_batch_and_is_fixed_in_evaluation() -> No
 
 
 def test_a_batch_of_one_node_is_taken_as_in_evaluation() -> None:
-    encoder = Projection(4, 6)
+    encoder = LinearEncoding(4, 6)
     one = torch.rand(1, 4)
     found = encoder(one)
     torch.testing.assert_close(found, encoder.eval()(one))
@@ -170,7 +170,7 @@ def test_degrees_go_through_a_linear_map() -> None:
     degree = Degree(max_degree=5)
     pe = torch.from_numpy(degree.compute(_path(4), 4))
     encoder = make_position("linear", degree.width, 3, norm=False)
-    assert isinstance(encoder, Projection)
+    assert isinstance(encoder, LinearEncoding)
     torch.testing.assert_close(encoder(pe), encoder.linear(pe))
 
 
@@ -180,10 +180,10 @@ def test_degrees_go_through_a_linear_map() -> None:
         (lambda: LaplacianDeepSet(5, 4), "even number of columns, got 5"),
         (lambda: LaplacianDeepSet(4, 0), "at least 1"),
         (lambda: LaplacianDeepSet(4, 4, layers=0), "at least 1"),
-        (lambda: Projection(0, 4), "at least 1"),
-        (lambda: make_position("rwse", 4, 4), "one of deepset, linear, got 'rwse'"),  # type: ignore[arg-type]
+        (lambda: LinearEncoding(0, 4), "at least 1"),
+        (lambda: make_position("rwse", 4, 4), "encoder 'rwse' is not known. There are deepset"),  # type: ignore[arg-type]
         (lambda: LaplacianDeepSet(4, 4)(torch.zeros(3, 6)), r"eigenvectors must be \(N, 4\) .*got \(3, 6\)"),
-        (lambda: Projection(4, 4)(torch.zeros(3, 6)), r"must be \(N, 4\) .*got \(3, 6\)"),
+        (lambda: LinearEncoding(4, 4)(torch.zeros(3, 6)), r"must be \(N, 4\) .*got \(3, 6\)"),
     ],
 )
 def test_wrong_use_is_explained(make, wanted: str) -> None:  # type: ignore[no-untyped-def]
@@ -191,7 +191,7 @@ def test_wrong_use_is_explained(make, wanted: str) -> None:  # type: ignore[no-u
         make()
 
 
-@pytest.mark.parametrize("encoder", [LaplacianDeepSet(4, 5, post_layers=1), Projection(4, 5)])
+@pytest.mark.parametrize("encoder", [LaplacianDeepSet(4, 5, post_layers=1), LinearEncoding(4, 5)])
 def test_new_weights(encoder: nn.Module) -> None:
     old = [p.clone() for p in encoder.parameters() if p.dim() == 2]
     encoder.reset_parameters()  # type: ignore[operator]

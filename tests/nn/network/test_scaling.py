@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from geco.nn.network.encoders import Features
-from geco.nn.network.scaling import log_units, moments, settled, uneven
+from geco.nn.network.scaling import log_units, mean_and_deviation, settled, uneven
 
 
 def columns() -> torch.Tensor:
@@ -57,7 +57,7 @@ def test_plain_features_have_what_they_had() -> None:
 
 def test_moments_in_blocks_are_those_of_all_rows() -> None:
     rows = columns()
-    mean, std, count = moments(rows.split(300), 5)
+    mean, std, count = mean_and_deviation(rows.split(300), 5)
     assert count == 2000
     torch.testing.assert_close(mean, rows.double().mean(0))
     torch.testing.assert_close(std, rows.double().std(0, correction=0))

@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from geco.nn import GlobalContext
-from geco.nn.filters import FilterName
 from geco.nn.graph.rings import rings_of
-from geco.nn.ops import limits, plan
-from geco.nn.ops.fft_rings import FourierRings
 from geco.nn.ops.global_context import moments
-from geco.nn.ops.limits import LONG_RING, SHORT_RING
-from geco.nn.ops.long_ring import SmoothRing, harmonic_limit
-from geco.nn.ops.long_ring_windows import WindowedRing
-from geco.nn.ops.plan import choose
-from geco.nn.ops.short_rings import WaveRings
 from geco.nn.reference import global_context
 from tests.conftest import assert_as_good_as, relative_error
 
@@ -135,49 +127,6 @@ def test_a_ring_does_not_see_its_mates() -> None:
     assert torch.equal(together, again)
     for ring, found in zip(rings, together.split(SIZES), strict=True):
         assert relative_error(found, context(ring)) < 2e-7
-
-
-@pytest.mark.parametrize(
-    ("sizes", "filter", "name", "kind"),
-    [
-        ((SHORT_RING, 3), "windows", "short-rings", WaveRings),
-        ((SHORT_RING + 1, 3), "windows", "fft", FourierRings),
-        ((LONG_RING,), "windows", "long-ring", WindowedRing),
-        ((LONG_RING,), "waves", "long-ring", SmoothRing),
-        ((LONG_RING - 1,), "windows", "fft", FourierRings),
-        ((LONG_RING,), "paper", "fft", FourierRings),
-    ],
-)
-def test_which_algorithm(sizes: tuple[int, ...], filter: FilterName, name: str, kind: type) -> None:
-    context = GlobalContext(D, D, filter=filter)
-    assert context.filter is not None
-    assert isinstance(choose(context.filter, sizes, torch.randn(1, D)).plan, kind)
-    found = context.plan(sizes)
-    assert found.name == name
-    assert f"{max(sizes):,}" in str(found)
-    assert GlobalContext(D, D, filter=filter, algorithm="plain").plan(sizes).name == "plain"
-    assert context.to("meta").plan(sizes) == ("plain", "on meta")
-
-
-def test_rough_filters_go_by_fft() -> None:
-    context = GlobalContext(D, D)
-    nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
-    assert context.filter.harmonics_of(harmonic_limit(LONG_RING)) is None
-    assert context.plan([LONG_RING]).name == context.plan([5, 3]).name == "fft"
-    assert GlobalContext(D, D, filter="none").plan([5]).name == "none"
-
-
-def test_plans_agree_on_trained_like_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    context = GlobalContext(D, D, filter="waves", filter_kwargs={"gain": "mean"})
-    nn.init.normal_(context.filter.frequencies, 1.0, 0.5)
-    nn.init.normal_(context.filter.mix.weight)
-    h = torch.randn(5000, D)
-    smooth = context(h)
-    monkeypatch.setattr(plan, "harmonic_limit", lambda n: 0)
-    assert relative_error(smooth, context(h)) < 1e-6
-    waves = context(h[:1000])
-    monkeypatch.setattr(limits, "SHORT_RING", 0)
-    assert relative_error(waves, context(h[:1000])) < 1e-6
 
 
 @pytest.mark.parametrize("n", [10, 1000, 1500, 5000])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from geco.nn import GECOConv, GECOLayer
-from geco.nn.filters import FilterName
+from geco.nn.filters import FILTERS, FilterName
 from tests.conftest import random_edges, relative_error
 
 D = 8
@@ -42,7 +42,7 @@ def both(conv: GECOConv, x: Tensor, edges: Tensor, batch: Tensor | None) -> list
     return found
 
 
-@pytest.mark.parametrize("filter", ["windows", "waves", "paper"])
+@pytest.mark.parametrize("filter", FILTERS)
 @given(sizes=st.lists(st.sampled_from([1, 2, 3, 5, 64, 97, 1031, 4099]), min_size=1, max_size=5))
 def test_both_forms_are_one(filter: FilterName, sizes: list[int]) -> None:
     torch.manual_seed(len(sizes))
@@ -69,7 +69,7 @@ def operations(nodes: int, graphs: int, **options: Any) -> int:
     return counted.count
 
 
-@pytest.mark.parametrize("filter", ["windows", "waves", "mean", "paper"])
+@pytest.mark.parametrize("filter", get_args(FilterName))
 def test_few_operations_whatever_the_graphs(filter: FilterName) -> None:
     batches = ((512, 1), (131_072, 1), (8_191, 1), (512, 128), (16_400, 128))
     counts = {operations(nodes, graphs, filter=filter) for nodes, graphs in batches}
@@ -78,10 +78,15 @@ def test_few_operations_whatever_the_graphs(filter: FilterName) -> None:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_on_the_meta_device(order: int) -> None:
-    layer = GECOLayer(D, order).to("meta")
-    x, edges = torch.empty(1000, D, device="meta"), torch.empty(2, 30, dtype=torch.int64, device="meta")
-    assert layer(x, edges).shape == (1000, D)
+@pytest.mark.parametrize("filter", get_args(FilterName))
+def test_on_the_meta_device(filter: FilterName, order: int) -> None:
+    layer = GECOLayer(D, order, filter=filter).to("meta")
+    x = torch.empty(1000, D, device="meta", requires_grad=True)
+    edges = torch.empty(2, 30, dtype=torch.int64, device="meta")
+    y = layer(x, edges)
+    assert y.shape == (1000, D)
+    y.sum().backward()
+    assert all(p.grad is not None and p.grad.is_meta for p in (x, *layer.parameters()))
     with pytest.raises(ValueError, match="leave it out for one graph"):
         layer(x, edges, torch.zeros(1000, dtype=torch.int64, device="meta"))
 

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from geco.data.code_graphs import UNKNOWN, encode, tree_edges, vocabulary
-from geco.data.collate import check, compact, with_splits
+from geco.data.collate import check, narrowed, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.embedded.python_source import Module, read_modules, subtokens
 from geco.errors import DataError
@@ -75,7 +75,7 @@ def python_ast(folder: Path | None = None) -> GraphDataset:
     categories, arrays = _columns(functions, parts == 0)
     info = Info("python-ast", "graph", "tokens", PLACES, "token-f1", categories, (2, 2), names, f"from {title}")
     found = {key: torch.from_numpy(array) for key, array in {**arrays, "graph/y": y, "graph/y_words": whole}.items()}
-    found = {key: array if key.startswith("ptr/") else compact(array) for key, array in found.items()}
+    found = {key: array if key.startswith("ptr/") else narrowed(array) for key, array in found.items()}
     split = Split(*(torch.from_numpy(np.flatnonzero(parts == part)) for part in range(3)))
     return check(with_splits(GraphDataset(info, found), [split]))
 
@@ -134,7 +134,8 @@ def _columns(functions: _Functions, train: Mask) -> tuple[tuple[int, int, int], 
     types, num_types = _encode(functions.types, functions.type, train[graph], [UNKNOWN])
     texts, num_texts = _encode(functions.texts, functions.text, train[graph], [NONE, UNKNOWN, MASK], MAX_ATTRIBUTES)
     depth = np.concatenate(functions.depth).clip(max=MAX_DEPTH)
-    parent, place = np.concatenate(functions.parent), np.arange(len(graph)) - (sizes.cumsum() - sizes)[graph]
+    parent = np.concatenate(functions.parent)
+    place = np.arange(len(graph)) - (sizes.cumsum() - sizes)[graph]
     child = np.flatnonzero(parent >= 0)
     tree = np.stack([parent[child], place[child]], 1)
     ends, kinds, edges = tree_edges(sizes, graph[child], tree, np.flatnonzero(texts != 0))

@@ -187,7 +187,8 @@ def _pairs(nodes: int, p: float, rng: np.random.Generator) -> np.ndarray:
     high -= high * (high - 1) // 2 > pair  # where the root was rounded up
     high += high * (high + 1) // 2 <= pair  # or down
     edges = np.empty((2, len(pair)), dtype=np.int32 if nodes < 2**31 else np.int64)
-    edges[0], edges[1] = pair - high * (high - 1) // 2, high
+    edges[0] = pair - high * (high - 1) // 2
+    edges[1] = high
     return edges
 
 
@@ -199,5 +200,6 @@ def _both_ways(edges: np.ndarray, nodes: int) -> np.ndarray:
     matrix = coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=(nodes, nodes)).tocsr()
     matrix.sort_indices()
     ends = np.empty((2, len(row)), dtype=edges.dtype)
-    ends[0], ends[1] = np.repeat(np.arange(nodes, dtype=edges.dtype), np.diff(matrix.indptr)), matrix.indices
+    ends[0] = np.repeat(np.arange(nodes, dtype=edges.dtype), np.diff(matrix.indptr))
+    ends[1] = matrix.indices
     return ends

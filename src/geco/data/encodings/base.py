@@ -158,7 +158,8 @@ def blocks(matrix: sp.csr_array, label: Array, least: int = 2) -> Iterator[tuple
             yield np.arange(size[0]), matrix
         return
     order = np.argsort(label, kind="stable")
-    sorted_, end = matrix[order][:, order], size.cumsum()
+    sorted_ = matrix[order][:, order]
+    end = size.cumsum()
     for stop, count in zip(end, size, strict=True):
         if count >= least:
             yield order[stop - count : stop], sorted_[stop - count : stop, stop - count : stop]

@@ -58,7 +58,8 @@ def check_memory(encoding: Encoding, nodes: Array, edges: Array, workers: int) -
     """Return the bytes needed at the peak, or refuse if there are not as many."""
     each = max((encoding.memory(int(n), int(m)) for n, m in zip(nodes, edges, strict=True)), default=0.0)
     result = 8.0 * encoding.width * float(nodes.sum())  # once computed, once written
-    needed, there = each * max(1, workers) + result, available_memory(swap=False)
+    needed = each * max(1, workers) + result
+    there = available_memory(swap=False)
     if there is not None and needed > there:
         raise ResourceError(
             f"{encoding.name} needs about {needed / 2**30:.1f} GiB of memory, {there / 2**30:.1f} GiB are available; "

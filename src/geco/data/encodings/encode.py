@@ -11,7 +11,7 @@ import torch
 
 from geco.console import progress
 from geco.data.cache import Cache
-from geco.data.collate import compact
+from geco.data.collate import narrowed
 from geco.data.dataset import GraphDataset
 from geco.data.encodings.base import Array, Encoding
 from geco.data.encodings.budget import Graph, announce, check_memory, seconds_needed
@@ -59,7 +59,7 @@ def encode(
 
         def build(encoding: Encoding = encoding, graphs: GraphDataset = graphs) -> Entry:
             return Entry(
-                {"encoding": compact(torch.from_numpy(_compute(graphs, encoding, workers)))}, {"name": encoding.name}
+                {"encoding": narrowed(torch.from_numpy(_compute(graphs, encoding, workers)))}, {"name": encoding.name}
             )
 
         found = cache.fetch(f"{dataset.info.name}-{encoding.name}", recipe, build)

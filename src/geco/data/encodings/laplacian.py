@@ -101,7 +101,8 @@ class LaplacianEigenvectors(Encoding):
             stop = start + len(found[0])
             if start:
                 vectors[nodes, 0] = kernel(block, self.normalization)
-            values[nodes, start:stop], vectors[nodes, start:stop] = found[0], fix_signs(found[1])
+            values[nodes, start:stop] = found[0]
+            vectors[nodes, start:stop] = fix_signs(found[1])
 
 
 as_in_graphgps = partial(  # with eigenvalues, of the plain Laplacian

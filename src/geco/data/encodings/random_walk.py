@@ -100,7 +100,8 @@ class RandomWalk(Encoding):
 
     def _estimate(self, walk: sp.csr_array, degree: Array, label: Array) -> Array:
         """Estimate from random signs; see the class."""
-        nodes, total = walk.shape[0], np.bincount(label, degree)
+        nodes = walk.shape[0]
+        total = np.bincount(label, degree)
         limit = np.divide(degree, total[label], out=np.zeros(nodes), where=total[label] > 0)
         top = sp.csr_array(
             (np.sqrt(limit), (np.arange(nodes), label)), (nodes, len(total))
@@ -122,7 +123,8 @@ def _pairs(walk: sp.csr_array, now: Array, steps: int) -> Iterator[tuple[int, Ar
     after = now
     for step in range(1, steps + 1):
         if step % 2:
-            now, after = after, walk @ after
+            now = after
+            after = walk @ after
             yield step, now, after
         else:
             yield step, after, after

@@ -67,7 +67,8 @@ def nontrivial(adjacency: sp.csr_array, normalization: str, k: int) -> tuple[Arr
 
 def _dense(adjacency: sp.csr_array, normalization: str, k: int) -> tuple[Array, Array]:
     """Solve with LAPACK; the first vector is moved to the upper end of the spectrum."""
-    first, matrix = kernel(adjacency, normalization), -adjacency.toarray()
+    first = kernel(adjacency, normalization)
+    matrix = -adjacency.toarray()
     degree = -matrix.sum(1)
     if normalization == "sym":
         scale = 1.0 / np.sqrt(degree)

@@ -173,7 +173,8 @@ def _check_size(remote: Remote, part: Path, start: int, total: int | None) -> No
         raise DataError(
             f"{remote.url} offers {total:,} bytes where {remote.size:,} were expected; it may have been replaced"
         )
-    free, missing = shutil.disk_usage(part.parent).free, (total or remote.size or 0) - start
+    free = shutil.disk_usage(part.parent).free
+    missing = (total or remote.size or 0) - start
     if missing > free:
         raise ResourceError(
             f"{remote.name} needs {missing:,} bytes more and the disk of {part.parent} has {free:,} free"

@@ -121,11 +121,12 @@ class Sparse(Placeholder):
     kind = ""
 
     def make(self, build: Build) -> Any:
-        """Return the matrix if its indices are sound."""
+        """Return the matrix if its indices are in range."""
         import scipy.sparse
 
         state = {build(name): build(value) for name, value in self.state.items() if name != "maxprint"}
-        shape, data = state.get("_shape", state.get("shape")), state["data"]
+        shape = state.get("_shape", state.get("shape"))
+        data = state["data"]
         form = getattr(scipy.sparse, self.kind)
         if self.kind.startswith("coo"):
             return form((data, state.get("coords") or (state["row"], state["col"])), shape=shape)
@@ -142,7 +143,7 @@ class Storage(Placeholder):
         data = build(self.args[0])
         storage = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
         if not isinstance(storage, torch.storage.TypedStorage) or storage.nbytes() > len(data):
-            raise Forbidden("it holds a tensor without sound memory")
+            raise Forbidden("it holds a tensor without valid memory")
         return torch.empty(0, dtype=storage.dtype).set_(storage.untyped())
 
 

@@ -165,7 +165,9 @@ def read_csv(
 def _refuse_ragged(path: Path, separator: str, encoding: str) -> None:
     """Refuse rows of another length than the first, the first `RAGGED` of them by line."""
     with _text(path, encoding) as text:
-        width, reader, wrong = 0, csv.reader(text, delimiter=separator), []
+        width = 0
+        reader = csv.reader(text, delimiter=separator)
+        wrong = []
         for row in reader:
             width = width or len(row)
             if row and len(row) != width:
@@ -215,7 +217,8 @@ def _read_array(stream: Any, available: int, label: str = "") -> np.ndarray[Any,
     size = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or size > available:
         raise ValueError(f"{label}claims the shape {shape}, {size:,} bytes, of which the file can hold {available:,}")
-    memory, done = np.empty(size, np.uint8), 0
+    memory = np.empty(size, np.uint8)
+    done = 0
     while done < size and (count := stream.readinto(memory[done : done + 2**24].data)):
         done += count
     if done < size or stream.read(1):

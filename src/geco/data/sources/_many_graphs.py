@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from geco.data.collate import check, compact, with_splits
+from geco.data.collate import check, narrowed, with_splits
 from geco.data.dataset import GraphDataset, Info, Split
 from geco.data.molecules import ATOM_CATEGORIES, BOND_CATEGORIES, blocks_from_smiles
 from geco.data.registry.spec import Spec
@@ -53,7 +53,7 @@ def from_columns(
     """
     pointers = {"ptr/node": np.append(0, nodes.cumsum()), "ptr/edge": np.append(0, edges.cumsum())}
     whole = {key: np.require(array, requirements=["C", "W"]) for key, array in (*columns.items(), *pointers.items())}
-    arrays = {key: compact(torch.from_numpy(array)) for key, array in whole.items()}
+    arrays = {key: narrowed(torch.from_numpy(array)) for key, array in whole.items()}
     return check_categories(check(with_splits(GraphDataset(info, arrays), [split])))
 
 

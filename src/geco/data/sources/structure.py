@@ -23,7 +23,8 @@ def read(folder: Path, spec: Spec) -> GraphDataset:
     """Return the data set of a folder in this layout."""
     edge_index, nodes = saint.adjacency(folder / "adj_full.npz")
     if "class_map.json" in spec.layouts[0].files:
-        known, split = {"y": saint.labels(folder / "class_map.json", nodes, spec)}, saint.roles(folder / "role.json")
+        known = {"y": saint.labels(folder / "class_map.json", nodes, spec)}
+        split = saint.roles(folder / "role.json")
     else:
         known, split = ogb_node.known_of_nodes(folder, nodes)
     x = torch.randn(nodes, spec.sizes.features or 1, generator=torch.Generator().manual_seed(0))

@@ -115,7 +115,7 @@ def _load(path: Path) -> Arrays:
         try:
             found: Any = load_file(path)
         except (SafetensorError, OSError) as error:
-            raise DataError(f"{path} is not a sound safetensors file: {error}") from error
+            raise DataError(f"{path} is not a valid safetensors file: {error}") from error
     else:
         try:
             found = read_torch(path)

@@ -104,7 +104,7 @@ def _sizes(path: Path, dialect: Dialect) -> list[int]:
 def legacy(path: Path) -> str:
     """Return the encoding of a file that is not UTF-8, or say where it is neither that nor Windows-1252.
 
-    A file with other letters in sound UTF-8 is UTF-8 with damaged bytes.
+    A file with other letters in valid UTF-8 is UTF-8 with damaged bytes.
     """
     first, letters = "", False
     with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from geco.console import progress
-from geco.data.collate import collect, compact
+from geco.data.collate import collect, narrowed
 from geco.data.dataset import GraphDataset, Info
 from geco.data.parallel import in_order, processors
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
@@ -149,7 +149,7 @@ def _graphs(
     rows = (row for row in range(len(texts)) if row not in failed)  # after the graph, when it is known what failed
     for graph, row in zip(graphs_from_smiles(texts, workers, failed), rows, strict=False):
         label = {} if y is None else {"y": y[row : row + 1]}
-        yield {name: compact(torch.from_numpy(value)) for name, value in graph.items()} | label
+        yield {name: narrowed(torch.from_numpy(value)) for name, value in graph.items()} | label
 
 
 def _scaffolds(texts: list[str], workers: int | None) -> list[str]:

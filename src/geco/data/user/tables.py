@@ -274,7 +274,7 @@ def _parquet(path: Path) -> pd.DataFrame:
     try:
         found = pyarrow.parquet.read_table(path, use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} is not a sound Parquet file: {error}") from error
+        raise DataError(f"{path} is not a valid Parquet file: {error}") from error
     nested = [field.name for field in found.schema if pyarrow.types.is_nested(field.type)]
     if nested:
         raise DataError(f"{path}, column {nested[0]}: it holds lists or records; give each value a column of its own")

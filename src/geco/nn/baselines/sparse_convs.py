@@ -37,7 +37,7 @@ def gcn_steps(h: Tensor, edge_index: Tensor) -> Iterator[Tensor]:
             [0.5000, 0.5000, 0.0000],
             [0.0000, 0.0000, 1.0000]])
     """
-    adj = adjacency(edge_index, len(h), norm="none")
+    adj = adjacency(edge_index, len(h), normalisation="none")
     loops = edge_index[0][edge_index[0] == edge_index[1]]
     missing = 1 - torch.bincount(loops, minlength=len(h)).to(h.dtype).unsqueeze(1)  # (N, 1)
     scale = (torch.bincount(edge_index[1], minlength=len(h)).to(h.dtype).unsqueeze(1) + missing).rsqrt()
@@ -91,7 +91,7 @@ class SparseSAGEConv(SAGEConv):  # type: ignore[misc]
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
         count = torch.bincount(edge_index[1], minlength=len(x)).clamp(min=1).to(x.dtype).unsqueeze(1)  # (N, 1)
-        out: Tensor = self.lin_l(adjacency(edge_index, len(x), norm="none") @ x / count) + self.lin_r(x)
+        out: Tensor = self.lin_l(adjacency(edge_index, len(x), normalisation="none") @ x / count) + self.lin_r(x)
         return out
 
 
@@ -158,17 +158,18 @@ class _Looped:
     target_t: Tensor
 
 
-_known = Remembered[_Looped]()
+_cache = Remembered[_Looped]()
 
 
 def _looped(edge_index: Tensor, num_nodes: int) -> _Looped:
     """Return the pairs that GAT sums over; the same tensor gives the same object back."""
-    return _known.get(edge_index, None, num_nodes, lambda: _with_loops(edge_index, num_nodes))
+    return _cache.get(edge_index, None, num_nodes, lambda: _with_loops(edge_index, num_nodes))
 
 
 def _with_loops(edge_index: Tensor, num_nodes: int) -> _Looped:
-    adj = adjacency(edge_index, num_nodes, norm="none")
-    loops, other = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1), adj.source != adj.target
+    adj = adjacency(edge_index, num_nodes, normalisation="none")
+    loops = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1)
+    other = adj.source != adj.target
     pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
     target, source = pairs // num_nodes, pairs % num_nodes
     crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))

@@ -70,7 +70,7 @@ class TransformerStack(OrderedStack):
         place: Tensor | None = None,
     ) -> Tensor:
         """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        g = self.ordered_by_structure(prepare(x, edge_index, batch, norm=None), batch, place)
+        g = self.ordered_by_structure(prepare(x, edge_index, batch, normalisation=None), batch, place)
         return self.in_order(lambda graphs: self._run(x, graphs), g, graph_id)
 
     def _run(self, x: Tensor, graphs: list[Graph]) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 
 __all__ = ["Filter", "MeanFilter", "places_of", "silence", "sines"]
 
@@ -138,7 +138,7 @@ def places_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tenso
     return _places_of(tuple(sizes), device)
 
 
-@tables(8)
+@cached(8)
 def _places_of(sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     size = np.repeat(np.array(sizes, np.int64), sizes)
     place = np.concatenate([np.arange(n) for n in sizes])

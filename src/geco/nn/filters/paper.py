@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,11 @@ from torch import Tensor, nn
 from geco.nn.filters.base import Filter, places_of
 from geco.nn.ops.interpolate import interpolated
 from geco.nn.ops.rowwise import by_rows
-from geco.nn.resolve import reset
+from geco.nn.resolve import check_name, reset
 
 __all__ = ["Gain", "PaperFilter", "check_features_count", "position_features"]
 
 Gain = Literal["none", "mean", "l1"]
-ROWS = 4096  # places of one pass over the filters that stay in the cache
 
 
 class PaperFilter(Filter):
@@ -64,8 +63,7 @@ class PaperFilter(Filter):
     ) -> None:
         super().__init__(order, channels, width=width, depth=depth)
         check_features_count(features)
-        if gain not in get_args(Gain):
-            raise ValueError(f"gain must be one of {', '.join(get_args(Gain))}, got {gain!r}")
+        check_name("gain", gain, get_args(Gain))
         self.bands, self.gain, self.initial_frequency = features // 2, gain, frequency
         self.layers = nn.ModuleList(nn.Linear(width if i else features, width) for i in range(depth + 1))
         self.frequency = nn.Parameter(torch.empty(width))
@@ -86,7 +84,7 @@ class PaperFilter(Filter):
         return filters.reshape(self.order, self.channels, -1)
 
     def factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return mix and features; identity and filters where these are fewer, or each ring has its own gain."""
+        """Return mix and features; identity and filters where these are fewer, or their gain needs them."""
         return self._factors(self._hidden(*places_of(sizes, self.mix.weight.device)), sizes)
 
     def fast_factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -98,12 +96,10 @@ class PaperFilter(Filter):
     def _factors(self, hidden: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return mix and features from the last hidden layer at all places, ``(P, R)``."""
         weight = self.mix.weight
-        if len(weight) <= len(self.frequency) or (self.gain == "l1" and len(sizes) > 1):
+        if len(weight) <= len(self.frequency) or self.gain == "l1":
             rings = hidden.split(list(sizes)) if self.gain == "l1" else [hidden]  # each has a sum of its own
             filters = torch.cat([self._scaled(weight @ rows.t()) for rows in rings], 1)  # (K * D, P)
             weight, hidden = torch.eye(len(weight), dtype=weight.dtype, device=weight.device), filters.t()
-        elif self.gain == "l1":
-            weight = weight / absolute_sums(weight, hidden).unsqueeze(1)
         return weight.view(self.order, self.channels, -1), hidden.t()
 
     def harmonics_of(self, limit: int) -> None:
@@ -157,38 +153,9 @@ def position_features(place: Tensor, length: Tensor | int, bands: int) -> Tensor
         >>> position_features(torch.arange(3).unsqueeze(1), 3, 1)[:, 0]
         tensor([0.0000, 0.5000, 1.0000], dtype=torch.float64)
     """
-    place, last = place.double(), length - 1
+    place = place.double()
+    last = length - 1
     last = last.clamp(min=1) if isinstance(last, Tensor) else torch.sym_max(last, 1)
     wave = torch.linspace(1e-4, bands - 1, bands, dtype=torch.float64, device=place.device)
     angle = 2 * math.pi * place / length * wave
     return torch.cat([place / last, angle.cos(), -angle.sin()], 1)
-
-
-def absolute_sums(weight: Tensor, hidden: Tensor) -> Tensor:
-    r"""Return :math:`\sum_t |A_i h_t|` of every filter, ``(K D, R)`` and ``(P, R)`` to ``(K D,)``, without making the
-    filters.
-
-    Example:
-        >>> absolute_sums(torch.tensor([[1.0, -1.0]]), torch.tensor([[3.0, 1.0], [1.0, 3.0]]))
-        tensor([4.])
-    """
-    result: Tensor = _AbsoluteSums.apply(weight, hidden)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _AbsoluteSums(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, hidden: Tensor) -> Tensor:
-        ctx.save_for_backward(weight, hidden)
-        blocks = hidden.split(ROWS)
-        return torch.stack([(rows @ weight.t()).abs_().sum(0).double() for rows in blocks]).sum(0).to(weight.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
-        weight, hidden = ctx.saved_tensors
-        dweight, dhidden = torch.zeros_like(weight), []
-        for rows in hidden.split(ROWS):
-            signs = (rows @ weight.t()).sign_().mul_(grads[0])  # (rows, K * D)
-            dweight.addmm_(signs.t(), rows)
-            dhidden.append(signs @ weight)
-        return dweight, torch.cat(dhidden)

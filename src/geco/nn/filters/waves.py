@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.filters.base import Filter, places_of, silence, sines
-from geco.nn.graph.remembered import tables
-from geco.nn.resolve import reset
+from geco.nn.graph.remembered import cached
+from geco.nn.resolve import check_name, reset
 
 __all__ = ["Gain", "ImplicitFilter", "Position"]
 
@@ -66,12 +66,10 @@ class ImplicitFilter(Filter):
         gain: Gain = "unit",
     ) -> None:
         super().__init__(order, channels, harmonics=harmonics, width=width, depth=depth)
-        if position not in get_args(Position):
-            raise ValueError(f"position must be one of {', '.join(get_args(Position))}, got {position!r}")
-        if gain not in get_args(Gain) or (gain == "unit" and position == "absolute"):
-            raise ValueError(
-                f"gain must be mean, or unit with position='ring'; got gain={gain!r}, position={position!r}"
-            )
+        check_name("position", position, get_args(Position))
+        check_name("gain", gain, get_args(Gain))
+        if gain == "unit" and position == "absolute":
+            raise ValueError("gain='unit' needs position='ring'; with position='absolute' use gain='mean'")
         self.harmonics, self.position, self.gain, self.unit = harmonics, position, gain, gain == "unit"
         self.width, self.depth, self.frequency = width, depth, frequency
         widths = [2 * harmonics, *[width] * depth]
@@ -198,7 +196,7 @@ def _waves_at(turns: Tensor) -> Tensor:
     return torch.cat([torch.cos(2 * math.pi * turns), torch.sin(2 * math.pi * turns)], 1)
 
 
-@tables(16)
+@cached(16)
 def _grid_features(grid: int, harmonics: int, device: torch.device) -> Tensor:
     """Return the features of all places of a grid, the same at every step."""
     return _ring_features(torch.arange(grid, device=device).unsqueeze(1), grid, harmonics)

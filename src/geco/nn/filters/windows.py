@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from geco.nn.filters.base import silence, sines
 from geco.nn.filters.waves import ImplicitFilter
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.resolve import check_name, reset
 
 __all__ = ["Start", "WindowedFilter", "Windows", "wrapped"]
@@ -160,7 +160,7 @@ class WindowedFilter(ImplicitFilter):
 _WAVES = 16
 
 
-@tables(16)
+@cached(16)
 def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm
     sqrt(2).
@@ -185,14 +185,15 @@ def wrapped(taps: Tensor, *sizes: int) -> Tensor:
     """
     support = taps.shape[-1] // 2
     if torch.compiler.is_exporting():  # a traced size cannot be looked up
-        place, each = torch.arange(-support, support + 1, device=taps.device) % sizes[0], taps
+        place = torch.arange(-support, support + 1, device=taps.device) % sizes[0]
+        each = taps
     else:
         place, source = _wrapped_places(support, sizes, taps.device)
         each = taps.index_select(-1, source)
     return taps.new_zeros(*taps.shape[:-1], sum(sizes)).index_add(-1, place, each)
 
 
-@tables(64)
+@cached(64)
 def _wrapped_places(support: int, sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
     """Return where each distance comes to stand on each ring, one ring after the other, and its number."""
     size = np.array(sizes)[:, None]

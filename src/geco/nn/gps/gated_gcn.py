@@ -18,7 +18,7 @@ from torch_geometric.nn.resolver import activation_resolver
 
 from geco.nn.functional import dropout, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
-from geco.nn.graph.edge_checks import check_edges
+from geco.nn.graph.prepare import check_edges
 from geco.nn.graph.remembered import Remembered
 from geco.nn.ops.global_context import refuse_second_derivatives
 
@@ -119,12 +119,12 @@ class _Ends:
     out_of: tuple[Tensor, Tensor]
 
 
-_known = Remembered[_Ends]()
+_cache = Remembered[_Ends]()
 
 
 def _ends(edge_index: Tensor, num_nodes: int) -> _Ends:
     """Sort the edges by either end; the same tensor gives the same object back."""
-    return _known.get(edge_index, None, num_nodes, lambda: _sorted_ends(edge_index, num_nodes))
+    return _cache.get(edge_index, None, num_nodes, lambda: _sorted_ends(edge_index, num_nodes))
 
 
 def _sorted_ends(edge_index: Tensor, num_nodes: int) -> _Ends:

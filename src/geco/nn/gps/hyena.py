@@ -153,7 +153,8 @@ class HyenaFilter(nn.Module):
 
     def _decay(self, place: Tensor, length: Tensor | int) -> Tensor:
         """Return the window, ``(count * D, P)``: filters fall to 1/100 at 0.3 (the last) to 1.5 lengths (the first)."""
-        like, target = self.mix.weight, math.log(1e-2)
+        like = self.mix.weight
+        target = math.log(1e-2)
         rate = torch.linspace(target / 1.5, target / 0.3, len(like), dtype=torch.float64, device=like.device)
         last = (length - 1).clamp(min=1).t() if isinstance(length, Tensor) else max(length - 1, 1)
         return torch.exp(rate.unsqueeze(1) * place.t() / last).to(like.dtype)
@@ -257,7 +258,8 @@ def causal_conv(v: Tensor, f: Tensor, which: Tensor | None = None) -> Tensor:
         >>> causal_conv(torch.tensor([1., 2., 3.]), torch.tensor([0., 1., 0.])).round(decimals=4) + 0
         tensor([0., 1., 2.])
     """
-    n, dtype = v.shape[-1], v.dtype
+    n = v.shape[-1]
+    dtype = v.dtype
     length = fast_length(2 * n - 1)
     with torch.autocast(v.device.type, enabled=False):
         work = torch.promote_types(f.dtype, torch.float32)

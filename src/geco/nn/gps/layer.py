@@ -45,8 +45,8 @@ class GPSLayer(nn.Module):
         local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with
             ``x``, ``edge_index`` and, if its ``forward`` names it, ``edge_attr``.
         mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or
-            a module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr`` and ``order`` that its
-            ``forward`` names.
+            a module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr``, ``permutation`` and
+            ``graph`` that its ``forward`` names.
         heads: of attention, Performer and GAT.
         dropout: after the local layer, after the mixer and in the FFN.
         act: of the FFN and the local layer, a name PyG's resolver knows.
@@ -130,7 +130,8 @@ class GPSLayer(nn.Module):
         if self.local is not None:
             known = {} if edge_attr is None else {"edge_attr": edge_attr}
             local = call(self.local, x, edge_index=edge_index, **known)
-        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph)
+        given = {"edge_index": edge_index, "edge_attr": edge_attr, "permutation": permutation, "graph": graph}
+        return self._join(x, local, batch, **given)
 
     def with_edges(
         self,
@@ -148,29 +149,20 @@ class GPSLayer(nn.Module):
         self._check(x)
         assert self.local is not None
         local, edges = self.local.with_edges(x, edge_index, edge_attr)  # type: ignore[operator]
-        return self._join(x, local, edge_index, batch, edge_attr, permutation, graph), edges
+        given = {"edge_index": edge_index, "edge_attr": edge_attr, "permutation": permutation, "graph": graph}
+        return self._join(x, local, batch, **given), edges
 
     def _check(self, x: Tensor) -> None:
         check_features(x, self.channels)
         check_not_single(x, self.training and isinstance(self.ffn_norm, nn.BatchNorm1d))
 
-    def _join(
-        self,
-        x: Tensor,
-        local: Tensor | None,
-        edge_index: Tensor,
-        batch: Tensor | None,
-        edge_attr: Tensor | None,
-        permutation: Tensor | None,
-        graph: Graph | None,
-    ) -> Tensor:
+    def _join(self, x: Tensor, local: Tensor | None, batch: Tensor | None, **given: Any) -> Tensor:
         branches = []
         if local is not None:
             skipped = local if getattr(self.local, "own_skip", False) else x + self._drop(local)
             branches.append(_normed(self.local_norm, skipped, batch))
         if self.mixer is not None:
-            known = {"edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "permutation": permutation}
-            mixed = call(self.mixer, x, **known, **({} if graph is None else {"graph": graph}))
+            mixed = call(self.mixer, x, batch=batch, **given)
             branches.append(_normed(self.mixer_norm, x + self._drop(mixed), batch))
         h = branches[0] if len(branches) == 1 else branches[0] + branches[1]
         return _normed(self.ffn_norm, h + self.ffn(h), batch)

@@ -17,7 +17,7 @@ from torch_geometric.nn.resolver import activation_resolver
 from geco import names
 from geco.nn.baselines.sparse_convs import SparseGCNConv
 from geco.nn.gps.gated_gcn import GatedGCN
-from geco.nn.graph.edge_checks import check_edges
+from geco.nn.graph.prepare import check_edges
 from geco.nn.resolve import check_name, keywords
 
 __all__ = ["EDGE_LAYERS", "LOCALS", "GatedGCN", "LocalConv", "degree_histogram", "make_local"]

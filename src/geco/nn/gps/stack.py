@@ -66,7 +66,7 @@ class HybridStack(OrderedStack):
         self.layers = nn.ModuleList(GPSLayer(hidden_channels, dropout=dropout, **layer) for _ in range(num_layers))
         mixer = self.layers[0].mixer
         # Of the adjacency, if one is needed.
-        self._norm = mixer.local.normalisation if isinstance(mixer, GECOConv) else None
+        self._normalisation = mixer.local.normalisation if isinstance(mixer, GECOConv) else None
 
     def reset_parameters(self) -> None:
         """Reset all weights."""
@@ -83,7 +83,7 @@ class HybridStack(OrderedStack):
         place: Tensor | None = None,
     ) -> Tensor:
         """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        g = prepare(x, edge_index, batch, norm=self._norm)
+        g = prepare(x, edge_index, batch, normalisation=self._normalisation)
         g = self.ordered_by_structure(g, batch, place)
         return self.in_order(lambda graphs: self._run(x, edge_index, batch, edge_attr, graphs), g, graph_id)
 

@@ -6,6 +6,7 @@ Shapes: N nodes, M edges, D channels. Row = target, column = source, as in PyG's
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import torch
@@ -13,10 +14,11 @@ from torch import Tensor
 
 from geco.nn.functional import propagate, row_starts
 from geco.nn.graph.remembered import Remembered
+from geco.nn.resolve import check_name
 
-__all__ = ["Adjacency", "AdjacencyNorm", "adjacency", "endpoints", "traced_adjacency"]
+__all__ = ["Adjacency", "Normalisation", "adjacency", "endpoints", "traced_adjacency"]
 
-AdjacencyNorm = Literal["sym", "row", "none"]
+Normalisation = Literal["sym", "row", "none"]
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,14 @@ class Adjacency:
         return propagate(crow, col, value.to(x.dtype), (crow_t, col_t, value_t.to(x.dtype)), x)
 
 
-_known = Remembered[Adjacency]()
+_cache = Remembered[Adjacency]()
 
 
 def adjacency(
     edge_index: Tensor,
     num_nodes: int,
     edge_weight: Tensor | None = None,
-    norm: AdjacencyNorm = "sym",
+    normalisation: Normalisation = "sym",
     dtype: torch.dtype = torch.float32,
 ) -> Adjacency:
     r"""Check a graph's edges and return its :math:`\hat A`; the same tensors give the same object back.
@@ -67,7 +69,7 @@ def adjacency(
             whose rows are targets.
         num_nodes: N.
         edge_weight: ``(M,)`` or None for ones.
-        norm: ``sym``, ``row`` or ``none``.
+        normalisation: ``sym``, ``row`` or ``none``.
         dtype: of what it is multiplied with; values are at least as exact, so that float64 loses nothing.
 
     Example:
@@ -77,27 +79,26 @@ def adjacency(
                 [0.7071, 0.0000, 0.7071],
                 [0.0000, 0.7071, 0.0000]])
     """
-    if norm not in get_args(AdjacencyNorm):
-        raise ValueError(f"norm must be one of {', '.join(get_args(AdjacencyNorm))}, got {norm!r}")
+    check_name("adjacency", normalisation, get_args(Normalisation))
     dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
     if edge_weight is not None and edge_weight.requires_grad:
-        return _build(edge_index, num_nodes, edge_weight, norm, dtype)
-    key = (num_nodes, norm, dtype)
-    return _known.get(edge_index, edge_weight, key, lambda: _build(edge_index, num_nodes, edge_weight, norm, dtype))
+        return _build(edge_index, num_nodes, edge_weight, normalisation, dtype)
+    build = partial(_build, edge_index, num_nodes, edge_weight, normalisation, dtype)
+    return _cache.get(edge_index, edge_weight, (num_nodes, normalisation, dtype), build)
 
 
 def traced_adjacency(
     edge_index: Tensor,
     num_nodes: int,
     edge_weight: Tensor | None,
-    norm: AdjacencyNorm,
+    normalisation: Normalisation,
     dtype: torch.dtype = torch.float32,
 ) -> Adjacency:
     """Return the adjacency in operators that `torch.export` can trace: no checks, no memory of earlier calls."""
     source, target = edge_index[0], edge_index[1]
     dtype = torch.promote_types(dtype, _given(edge_index, edge_weight))
     weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
-    return Adjacency(source, target, _normalise(source, target, weight, num_nodes, norm))
+    return Adjacency(source, target, _normalise(source, target, weight, num_nodes, normalisation))
 
 
 def _given(edge_index: Tensor, edge_weight: Tensor | None) -> torch.dtype:
@@ -108,10 +109,10 @@ def _given(edge_index: Tensor, edge_weight: Tensor | None) -> torch.dtype:
 
 
 def _build(
-    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, norm: AdjacencyNorm, dtype: torch.dtype
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None, normalisation: Normalisation, dtype: torch.dtype
 ) -> Adjacency:
     source, target, weight = endpoints(edge_index, num_nodes, edge_weight)
-    value = _normalise(source, target, weight.to(dtype), num_nodes, norm)
+    value = _normalise(source, target, weight.to(dtype), num_nodes, normalisation)
     if value.requires_grad:
         return Adjacency(source, target, value)
     index = torch.int32 if max(num_nodes, source.numel()) < 2**31 else torch.int64
@@ -168,15 +169,17 @@ def _check_weight(weight: Tensor, edges: Tensor) -> None:
         raise ValueError(f"edge_weight has {bad} NaN or infinite values, the first at edge {first}")
 
 
-def _normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int, norm: AdjacencyNorm) -> Tensor:
-    if norm == "none":
+def _normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int, normalisation: Normalisation) -> Tensor:
+    if normalisation == "none":
         return weight
     degree = weight.new_zeros(num_nodes).index_add(0, target, weight)
-    if norm == "row":
+    if normalisation == "row":
         return weight * _power(degree, -1.0)[target]
     if not (torch.compiler.is_exporting() or degree.is_meta) and bool((degree < 0).any()):
         lowest = float(degree.detach().min())
-        raise ValueError(f"norm='sym' needs row sums of A that are not negative, got {lowest:.3g}; use norm='none'")
+        raise ValueError(
+            f"adjacency='sym' needs row sums of A that are not negative, got {lowest:.3g}; use adjacency='none'"
+        )
     scale = _power(degree, -0.5)
     return scale[target] * weight * scale[source]
 

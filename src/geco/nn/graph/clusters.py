@@ -43,7 +43,8 @@ def clustered(graph: Links, colour: Array, steps: int = STEPS) -> Array:
     x = coordinate(weight, colour, steps)
     colour = refine(graph, rank(np.stack([colour, np.rint(x * 10**DIGITS).astype(np.int64)], 1))[0], ROUNDS)
     keys: list[Array] = [colour, x]
-    label, mean = np.arange(len(x)), x
+    label = np.arange(len(x))
+    mean = x
     size: Array = np.ones(len(x))
     strength: Array = graph.degree.astype(np.float64)
     while weight.nnz:
@@ -94,7 +95,8 @@ def _least(group: Array, value: Array, count: int) -> Array:
 def _choices(weight: csr_array, strength: Array, colour: Array) -> coo_array:
     """Return an edge from each cluster to those it is tied to most, at a tie of the smallest colour, ``(k, k)``."""
     count = weight.shape[0]
-    row, column = np.repeat(np.arange(count), np.diff(weight.indptr)), weight.indices
+    row = np.repeat(np.arange(count), np.diff(weight.indptr))
+    column = weight.indices
     tie = weight.data / np.sqrt(strength[row] * strength[column])
     best = np.zeros(count)
     np.maximum.at(best, row, tie)

@@ -130,9 +130,11 @@ def refine(graph: Links, colour: Array, rounds: int | None = None) -> Array:
     """
     nodes = len(colour)
     colour, count = _dense(colour)
-    before, width = 0, int(graph.degree.max(initial=0))
+    before = 0
+    width = int(graph.degree.max(initial=0))
     while before < count < nodes and rounds != 0:
-        before, rounds = count, None if rounds is None else rounds - 1
+        before = count
+        rounds = None if rounds is None else rounds - 1
         if nodes * width <= TABLE:
             around = np.sort(np.append(colour + 1, 0)[graph.table], axis=1)  # no neighbour is 0: fewer come first
             colour, count = rank(np.concatenate([colour[:, None], around], axis=1), count + 1)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import node_places
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 
 __all__ = ["Block", "Blocks", "blocks"]
 
@@ -81,7 +81,7 @@ class _Rows(torch.autograd.Function):
         return _Rows.apply(grads[0], back, index, not ctx.padding), None, None, None  # type: ignore[no-untyped-call]
 
 
-@tables(64)
+@cached(64)
 def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     """Group the graphs of a batch, whose rows follow one another, into blocks of similar size.
 
@@ -96,7 +96,8 @@ def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     if len(sizes) == 1:
         return Blocks((Block(1, sizes[0], None),), None, None)
     size = torch.tensor(sizes)
-    start, nodes = size.cumsum(0) - size, sum(sizes)
+    start = size.cumsum(0) - size
+    nodes = sum(sizes)
     kind = torch.floor(STEPS * size.double().log2()).long()
     each, index = [], []
     for k in kind.unique().tolist():

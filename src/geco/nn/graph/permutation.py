@@ -7,25 +7,19 @@ order does not depend on its batch mates, and resumed runs, several processes an
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from geco.nn.graph.rings import Rings
 
-__all__ = ["Permutation", "arranged", "check_permutation", "shuffled", "splitmix"]
+__all__ = ["Permutation", "arranged", "shuffled", "splitmix"]
 
 Permutation = Literal["natural", "static", "dynamic", "structure"]
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: splitmix64's increment
 _MIX = (-4658895280553007687, -7723592293110705685)  # 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-
-
-def check_permutation(permutation: str) -> None:
-    """Refuse an order that does not exist."""
-    if permutation not in get_args(Permutation):
-        raise ValueError(f"permutation must be one of {', '.join(get_args(Permutation))}, got {permutation!r}")
 
 
 def shuffled(rings: Rings, seed: int, epoch: int = 0, layer: int = 0, graph_id: Tensor | None = None) -> Rings:
@@ -63,7 +57,8 @@ def arranged(rings: Rings, batch: Tensor | None, permutation: Tensor) -> Rings:
         batch: graph of each node, ``(N,)``, or None.
         permutation: ``(N,)`` int64: the node at each place; nodes of one graph keep their relative order.
     """
-    nodes, p = rings.num_nodes, permutation
+    nodes = rings.num_nodes
+    p = permutation
     if p.dim() != 1 or p.shape[0] != nodes or p.dtype != torch.int64:
         raise ValueError(f"permutation must be an int64 tensor of shape ({nodes},), got {p.dtype} {tuple(p.shape)}")
     if p.device != rings.graph.device:

@@ -16,7 +16,7 @@ from geco.nn.graph.structure_order import structure_order
 
 __all__ = ["placed", "places"]
 
-_known = Remembered[Tensor]()
+_cache = Remembered[Tensor]()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
@@ -46,7 +46,7 @@ def places(edge_index: Tensor, num_nodes: int, batch: Tensor | None = None) -> T
         >>> places(torch.tensor([[0, 2, 3], [1, 3, 4]]), 5, torch.tensor([0, 0, 1, 1, 1]))
         tensor([0, 1, 0, 1, 2])
     """
-    return _known.get(edge_index, batch, num_nodes, lambda: _places(edge_index, num_nodes, batch))
+    return _cache.get(edge_index, batch, num_nodes, lambda: _places(edge_index, num_nodes, batch))
 
 
 def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
@@ -58,7 +58,8 @@ def _places(edge_index: Tensor, num_nodes: int, batch: Tensor | None) -> Tensor:
     number = torch.argsort(nodes)  # of each node, counted through the rings
     ends = number[torch.stack([source, target])[:, by_graph]]
     counts = torch.bincount(graph[source], minlength=int(graph.max()) + 1)[rings.graph].tolist()
-    place, first = torch.empty(num_nodes, dtype=torch.int64), 0
+    place = torch.empty(num_nodes, dtype=torch.int64)
+    first = 0
     for size, edges in zip(rings.sizes, ends.split(counts, dim=1), strict=True):
         order = structure_order(edges - first, size)
         place[nodes[first + order]] = torch.arange(size)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm, adjacency, traced_adjacency
+from geco.nn.graph.adjacency import Adjacency, Normalisation, adjacency, traced_adjacency
 from geco.nn.graph.permutation import arranged
 from geco.nn.graph.rings import Rings, rings_of
 
-__all__ = ["Graph", "check_features", "check_not_single", "input_rings", "prepare"]
+__all__ = ["Graph", "check_edges", "check_features", "check_not_single", "input_rings", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Graph:
             raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
         return self
 
-    def adjacency(self, norm: AdjacencyNorm, dtype: torch.dtype) -> Adjacency:
+    def adjacency(self, normalisation: Normalisation, dtype: torch.dtype) -> Adjacency:
         r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
-        if (norm, dtype) not in self._built:
+        if (normalisation, dtype) not in self._built:
             traced = torch.compiler.is_exporting() or self.edge_index.is_meta
             build = traced_adjacency if traced else adjacency
-            found = build(self.edge_index, self.rings.num_nodes, self.edge_weight, norm, dtype)
-            self._built[norm, dtype] = found
-        return self._built[norm, dtype]
+            found = build(self.edge_index, self.rings.num_nodes, self.edge_weight, normalisation, dtype)
+            self._built[normalisation, dtype] = found
+        return self._built[normalisation, dtype]
 
 
 def prepare(
@@ -55,7 +55,7 @@ def prepare(
     batch: Tensor | None = None,
     edge_weight: Tensor | None = None,
     permutation: Tensor | None = None,
-    norm: AdjacencyNorm | None = "sym",
+    normalisation: Normalisation | None = "sym",
 ) -> Graph:
     """Check what a stack of layers is given and prepare its graphs; raises ValueError, before any work, with what to
     change.
@@ -66,7 +66,7 @@ def prepare(
         batch: graph of each node, ``(N,)``, or None for one graph.
         edge_weight: ``(M,)`` or None.
         permutation: node at each place of the rings, ``(N,)``; None for nodes as they come.
-        norm: of the adjacency that layers will ask for; None if they ask for none.
+        normalisation: of the adjacency that layers will ask for; None if they ask for none.
 
     Example:
         >>> prepare(torch.ones(3, 1), torch.tensor([[0, 1], [1, 0]])).rings.sizes
@@ -76,7 +76,7 @@ def prepare(
         raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
     if torch.compiler.is_exporting():  # one graph, its edges as they come, no checks
         return Graph(Rings((x.shape[0],), torch.zeros(1, dtype=torch.long, device=x.device)), edge_index, edge_weight)
-    found: Graph = _prepared(x, edge_index, batch, edge_weight, permutation, norm)
+    found: Graph = _prepared(x, edge_index, batch, edge_weight, permutation, normalisation)
     return found
 
 
@@ -87,7 +87,7 @@ def _prepared(
     batch: Tensor | None,
     edge_weight: Tensor | None,
     permutation: Tensor | None,
-    norm: AdjacencyNorm | None,
+    normalisation: Normalisation | None,
 ) -> Graph:
     _check_shape(x)
     if not isinstance(edge_index, Tensor):
@@ -97,8 +97,8 @@ def _prepared(
     check_features(x)
     rings = rings_of(len(x), batch, x.device)
     g = Graph(rings if permutation is None else arranged(rings, batch, permutation), edge_index, edge_weight)
-    if norm is not None:
-        g.adjacency(norm, torch.promote_types(x.dtype, torch.float32))  # which checks the edges
+    if normalisation is not None:
+        g.adjacency(normalisation, torch.promote_types(x.dtype, torch.float32))  # which checks the edges
     return g
 
 
@@ -126,6 +126,32 @@ def check_features(x: Tensor, channels: int | None = None) -> None:
                 f"x has NaN or infinite values at {bad.numel()} nodes, the first at node {int(bad[0])}; "
                 "one such node would spoil the output of every node"
             )
+
+
+def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channels: int, edge_dim: int | None) -> None:
+    """Refuse nodes, edges or edge features that a layer cannot work with, before any work.
+
+    Args:
+        x: ``(N, channels)``.
+        edge_index: ``(2, M)``.
+        edge_attr: ``(M, edge_dim)`` or None.
+        channels: the layer's width.
+        edge_dim: width of edge features.
+    """
+    check_features(x, channels)
+    if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
+        raise ValueError("message-passing layers take edge_index as a (2, M) tensor, got another kind of adjacency")
+    if edge_index.device != x.device:
+        raise ValueError(f"edge_index is on {edge_index.device}, x on {x.device}; move both to one device")
+    adjacency(edge_index, len(x), None, "none")
+    if edge_attr is None:
+        return
+    wanted = (edge_index.shape[1], edge_dim)
+    if tuple(edge_attr.shape) != wanted or not edge_attr.is_floating_point():
+        raise ValueError(
+            f"edge_attr must be a float tensor of shape {wanted}, a row per edge, got {edge_attr.dtype} "
+            f"{tuple(edge_attr.shape)}; encode edge features first"
+        )
 
 
 def check_not_single(x: Tensor, training: bool) -> None:

@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-__all__ = ["Remembered", "tables"]
+__all__ = ["Remembered", "cached"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 MOST_PER_GRAPH = 4  # results remembered for one edge_index: a few norms or weights, not one per training step
 
 
-def tables(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def cached(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Remember the results of a function of hashable arguments, the last ``most`` of them.
 
     Example:
-        >>> @tables(8)
+        >>> @cached(8)
         ... def places(n: int) -> Tensor:
         ...     return torch.arange(n)
         >>> places(3) is places(3)

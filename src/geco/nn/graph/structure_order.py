@@ -75,7 +75,9 @@ def _checked(edge_index: Tensor | Array, num_nodes: int, colours: Tensor | Array
 
 def _walks(graph: Links, colour: Array, version: int) -> Array:
     """Return the walk through each component of a small graph, one after the other: by size, then by colours."""
-    near, given, colour = lists(graph), colour, refine(graph, colour)
+    near = lists(graph)
+    given = colour
+    colour = refine(graph, colour)
     parts = components(near)
     if len(parts) <= 1:
         return _walk(graph, near, given, colour, version) if parts else np.zeros(0, np.int64)
@@ -95,10 +97,12 @@ def lists(graph: Links) -> list[list[int]]:
 
 def components(near: list[list[int]]) -> list[list[int]]:
     """Return the nodes of each connected component."""
-    seen, parts = [False] * len(near), []
+    seen = [False] * len(near)
+    parts = []
     for start in range(len(near)):
         if not seen[start]:
-            seen[start], part = True, [start]
+            seen[start] = True
+            part = [start]
             for node in part:  # grows as nodes are found
                 found = [other for other in near[node] if not seen[other]]
                 for other in found:
@@ -131,7 +135,8 @@ def _falls(graph: Links, colour: Array, there: Array, back: Array) -> bool:
     decides, so that all chains of alike links are read alike, if these are more than the square root of the path, more
     than random colours have.
     """
-    node, height = np.repeat(np.arange(len(colour)), graph.degree), there - back
+    node = np.repeat(np.arange(len(colour)), graph.degree)
+    height = there - back
     up = (colour[node] < colour[graph.index]).nonzero()[0]
     low, high = node[up], graph.index[up]
     pair = np.unique(colour[low] * (int(colour.max()) + 1) + colour[high], return_inverse=True)[1]
@@ -175,7 +180,9 @@ def _distances(near: list[list[int]], start: int) -> Array:
 
 def depth_first(near: list[list[int]], start: int, key: list[int]) -> Array:
     """Return the nodes in the order of their first visits, at every node to the smallest key first."""
-    seen, order, stack = [False] * len(near), [], [start]
+    seen = [False] * len(near)
+    order = []
+    stack = [start]
     while stack:
         node = stack.pop()
         if not seen[node]:

@@ -19,8 +19,9 @@ class Diffusion(nn.Module):
     :math:`H = \mathrm{BN}\big(\frac{1}{S + 1} \sum_{s=0}^{S} \tilde A^s X W\big)`, with :math:`\tilde A` as in
     `gcn_steps`.
 
-    Most nodes have no label, yet here they all speak through their neighbours' features. Where x was thinned by dropout
-    before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020). Edges count alike.
+    Most nodes have no label, yet here all of them contribute by their neighbours' features. Where x was thinned by
+    dropout before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020). Edges count
+    alike.
 
     Args:
         in_channels: C.

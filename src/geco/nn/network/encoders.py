@@ -12,7 +12,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from geco.nn.network.scaling import log_units, moments, settled
+from geco.nn.network.scaling import log_units, mean_and_deviation, settled
+from geco.nn.resolve import check_name
 
 __all__ = ["Categories", "Constant", "Features", "Init", "make_encoder"]
 
@@ -57,8 +58,7 @@ class Categories(nn.Module):
         super().__init__()
         if not counts or min(counts) < 1 or channels < 1:
             raise ValueError(f"each of counts, and channels, must be at least 1, got {list(counts)} and {channels}")
-        if init not in get_args(Init):
-            raise ValueError(f"init must be one of {', '.join(get_args(Init))}, got {init!r}")
+        check_name("init", init, get_args(Init))
         if any(not 0 <= column < len(counts) for column in clipped):
             raise ValueError(f"clipped names columns {list(clipped)}, {name} has 0 to {len(counts) - 1}")
         self.init, self.clipped, self.name = init, list(clipped), name
@@ -171,9 +171,10 @@ class Features(nn.Module):
         if self.robust:
             given = list(blocks)
             rows = given[0] if len(given) == 1 else torch.cat([torch.empty(0, len(still)), *given])
-            still, blocks = settled(rows), [rows]
+            still = settled(rows)
+            blocks = [rows]
             self.log_unit.copy_(torch.where(still, 0.0, log_units(rows)))
-        mean, std, count = moments(map(self._drawn_in, blocks), len(still))
+        mean, std, count = mean_and_deviation(map(self._drawn_in, blocks), len(still))
         if not count or not bool(std.isfinite().all()):
             raise ValueError(f"mean and deviation of {self.name} need rows of finite numbers, got {count} rows")
         self.mean.copy_(torch.where(still, 0.0, mean))

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import MLP
 from torch_geometric.utils import scatter, softmax
 
+from geco.nn.resolve import check_name
+
 __all__ = ["GraphHead", "NodeHead", "Pool", "Pooling", "TokenHead", "Widths", "check_vectors"]
 
 Pooling = Literal["mean", "sum", "max", "attention"]
@@ -61,8 +63,7 @@ class NodeHead(nn.Module):
             raise ValueError(
                 f"channels, out_channels and layers must be at least 1, got {channels}, {out_channels} and {layers}"
             )
-        if widths not in get_args(Widths):
-            raise ValueError(f"widths must be one of {', '.join(get_args(Widths))}, got {widths!r}")
+        check_name("widths", widths, get_args(Widths))
         if widths == "halving" and channels >> (layers - 1) < 1:
             raise ValueError(f"{channels} channels cannot be halved {layers - 1} times; use fewer layers")
         self.dropout = dropout
@@ -107,8 +108,7 @@ class Pool(nn.Module):
 
     def __init__(self, kind: Pooling, channels: int) -> None:
         super().__init__()
-        if kind not in get_args(Pooling):
-            raise ValueError(f"a pool is one of {', '.join(get_args(Pooling))}, got {kind!r}")
+        check_name("pool", kind, get_args(Pooling))
         self.kind, self.channels = kind, channels
         self.gate = nn.Linear(channels, 1) if kind == "attention" else None
 

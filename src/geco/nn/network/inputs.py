@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 
 from geco.nn.network.encoders import Init, make_encoder
 from geco.nn.network.positional import LaplacianDeepSet, make_position
+from geco.nn.resolve import check_name
 
 __all__ = ["EdgeEncoder", "Join", "NodeEncoder"]
 
@@ -64,8 +65,7 @@ class NodeEncoder(nn.Module):
         clipped: Sequence[int] = (),
     ) -> None:
         super().__init__()
-        if join not in get_args(Join):
-            raise ValueError(f"join must be one of {', '.join(get_args(Join))}, got {join!r}")
+        check_name("join", join, get_args(Join))
         self.join = join
         wanted = {name: {"channels": channels, **options} for name, options in (encodings or {}).items()}
         rest = channels if join == "add" else channels - sum(int(options["channels"]) for options in wanted.values())

@@ -48,7 +48,8 @@ class LinkHead(nn.Module, ABC):
         sizes = ptr.diff()
         graph = torch.bucketize(sources, ptr[1:], right=True)
         place = torch.arange(int(sizes.max()) if len(sources) else 0, device=z.device)
-        size, rows = max(1, ENTRIES // max(1, len(place) * z.shape[1])), []
+        size = max(1, ENTRIES // max(1, len(place) * z.shape[1]))
+        rows = []
         for some, own in zip(sources.split(size), graph.split(size), strict=True):
             real = place < sizes[own, None]  # (s, n)
             node = torch.where(real, ptr[own, None] + place, some[:, None])

@@ -5,6 +5,7 @@ Shapes: N nodes, B graphs, M edges, C input channels, D channels, T targets, P p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -106,25 +107,16 @@ class Network(nn.Module):
         }  # fmt: skip
         inputs = inputs or {}
         self.level, self.input_dropout = level, input_dropout
-        robust = bool(inputs.get("robust"))
-        plain = in_channels > 0 and not (categories or encodings or inputs.get("standardise") or robust)
+        scaled = inputs.get("standardise") or inputs.get("robust")
+        plain = in_channels > 0 and not (categories or encodings or scaled)
         self.nodes = None if plain else NodeEncoder(hidden_channels, in_channels, categories, encodings, **inputs)
         self.edges: EdgeEncoder | None = None
         if body == "hybrid" and options.get("local", "gatedgcn") in EDGE_LAYERS:
-            standardise = bool(inputs.get("standardise")) and edge_columns > 0 and not edge_categories
-            kind = inputs.get("init", "xavier")
-            self.edges = EdgeEncoder(
-                hidden_channels, edge_columns, edge_categories, standardise=standardise, robust=robust, init=kind
-            )
+            self.edges = _edge_encoder(hidden_channels, edge_columns, edge_categories, inputs)
         width = in_channels if plain else hidden_channels
         self.diffusion = Diffusion(width, hidden_channels, diffusion) if diffusion else None
         width = hidden_channels if diffusion else width
-        if body == "geco":
-            self.body: nn.Module = GECO(width, hidden_channels, num_layers, None, dropout, **options)
-        elif body == "hybrid":
-            self.body = HybridStack(width, hidden_channels, num_layers, dropout, heads=heads, **options)
-        else:
-            self.body = resolve_name(BASELINES[body])(width, hidden_channels, num_layers, dropout, heads, **options)
+        self.body = make_body(body, width, hidden_channels, num_layers, dropout, heads, options)
         self.head = make_head(level, hidden_channels, num_targets, vocabulary, **(head or {}))
         self.units = Units(num_targets) if standardise_targets else None
 
@@ -144,7 +136,8 @@ class Network(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""
-        x, batch = self.embed(data), data.batch if "batch" in data else None
+        x = self.embed(data)
+        batch = data.batch if "batch" in data else None
         known = {name: data.get(name, None) for name in ("edge_weight", "graph_id", "place")}
         edges = None if self.edges is None else self.edges(data)
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
@@ -162,7 +155,8 @@ class Network(nn.Module):
         config = {RENAMED.get(key, key): value for key, value in config.items()}
         if version > 2:
             return config
-        body, options = str(config.get("body")), config.get("options") or {}
+        body = str(config.get("body"))
+        options = config.get("options") or {}
         if body == "geco":
             options = upgrade_layer(options, version)
         elif body == "hybrid":
@@ -178,7 +172,8 @@ class Network(nn.Module):
 
 
 def _upgraded_mixer(options: dict[str, Any], version: int) -> dict[str, Any]:
-    mixer, kwargs = options.get("mixer", "geco"), options.get("mixer_kwargs") or {}
+    mixer = options.get("mixer", "geco")
+    kwargs = options.get("mixer_kwargs") or {}
     if mixer == "geco":
         return {**options, "mixer_kwargs": upgrade_conv(kwargs, version)}
     if mixer == "cascade":
@@ -196,7 +191,8 @@ def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, 
         >>> _with_hyena("hybrid", {"mixer": "hyena"}, length=5)
         {'mixer': 'hyena', 'mixer_kwargs': {'filter_kwargs': {'length': 5}}}
     """
-    mixer, more = options.get("mixer"), options.get("mixer_kwargs") or {}
+    mixer = options.get("mixer")
+    more = options.get("mixer_kwargs") or {}
     if body == "hyena":
         return _filled(options, ["filter_kwargs"], filter)
     if body == "hybrid" and mixer == "hyena":
@@ -208,6 +204,30 @@ def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, 
 
 def _filled(table: dict[str, Any], path: list[str], values: dict[str, Any]) -> dict[str, Any]:
     return {**values, **table} if not path else {**table, path[0]: _filled(table.get(path[0]) or {}, path[1:], values)}
+
+
+def _edge_encoder(channels: int, columns: int, categories: Sequence[int], inputs: dict[str, Any]) -> EdgeEncoder:
+    """Return the encoder of the edges, with those options of the nodes' encoder that suit it."""
+    standardise = bool(inputs.get("standardise")) and columns > 0 and not categories
+    robust, init = bool(inputs.get("robust")), inputs.get("init", "xavier")
+    return EdgeEncoder(channels, columns, categories, standardise=standardise, robust=robust, init=init)
+
+
+def make_body(
+    name: str, in_channels: int, channels: int, num_layers: int, dropout: float, heads: int, options: dict[str, Any]
+) -> nn.Module:
+    """Return the layers of a network, ``(N, in_channels)`` to ``(N, channels)``; see `Network`.
+
+    Example:
+        >>> make_body("geco", 5, 8, 2, 0.0, 4, {"filter": "mean"})
+        GECO(5, 8, num_layers=2, order=2, permutation=natural)
+    """
+    if name == "geco":
+        return GECO(in_channels, channels, num_layers, None, dropout, **options)
+    if name == "hybrid":
+        return HybridStack(in_channels, channels, num_layers, dropout, heads=heads, **options)
+    body: nn.Module = resolve_name(BASELINES[name])(in_channels, channels, num_layers, dropout, heads, **options)
+    return body
 
 
 def make_head(

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import MLP, BatchNorm
 
 from geco.nn.graph.permutation import splitmix
+from geco.nn.resolve import check_name
 
-__all__ = ["Kind", "LaplacianDeepSet", "Projection", "flip_signs", "make_position"]
+__all__ = ["Kind", "LaplacianDeepSet", "LinearEncoding", "flip_signs", "make_position"]
 
 Kind = Literal["deepset", "linear"]
 ROWS = 2048  # nodes whose eigenpairs go through the DeepSet at a time, so that they stay in the cache
@@ -94,7 +95,7 @@ class LaplacianDeepSet(nn.Module):
         return f"columns={self.columns}, values={self.values}"
 
 
-class Projection(nn.Module):
+class LinearEncoding(nn.Module):
     r"""An encoding through a linear map, :math:`p_i = W\,\mathrm{BN}(u_i) + b`.
 
     With the norm it is what GraphGPS does with return probabilities of random walks (RWSE), whose columns differ in
@@ -110,7 +111,7 @@ class Projection(nn.Module):
         ``pe`` (N, C) to (N, E).
 
     Example:
-        >>> Projection(16, 20)(torch.rand(5, 16)).shape
+        >>> LinearEncoding(16, 20)(torch.rand(5, 16)).shape
         torch.Size([5, 20])
     """
 
@@ -137,22 +138,21 @@ class Projection(nn.Module):
 
 def make_position(
     kind: Literal["deepset", "linear"], columns: int, channels: int, **options: Any
-) -> LaplacianDeepSet | Projection:
+) -> LaplacianDeepSet | LinearEncoding:
     """Return the encoder of an encoding by name.
 
     Args:
         kind: ``deepset`` for Laplacian eigenvectors, ``linear`` for any other.
         columns: of the encoding.
         channels: E.
-        options: of `LaplacianDeepSet` or `Projection`.
+        options: of `LaplacianDeepSet` or `LinearEncoding`.
 
     Example:
         >>> make_position("linear", 16, 20, norm=False).linear
         Linear(in_features=16, out_features=20, bias=True)
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"an encoding goes through one of {', '.join(get_args(Kind))}, got {kind!r}")
-    return (LaplacianDeepSet if kind == "deepset" else Projection)(columns, channels, **options)
+    check_name("kind of encoder", kind, get_args(Kind))
+    return (LaplacianDeepSet if kind == "deepset" else LinearEncoding)(columns, channels, **options)
 
 
 def flip_signs(

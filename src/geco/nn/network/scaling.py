@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-__all__ = ["log_units", "moments", "settled", "uneven"]
+__all__ = ["log_units", "mean_and_deviation", "settled", "uneven"]
 
 HEAVY = 9.0  # fourth moment over the squared variance: 1.8 if uniform, 3 if normal, 9 if exponential
 NEAR = 3.0  # means of up to this and deviations of 1/3 to 3 are near enough to 0 and 1 for any network
@@ -56,7 +56,7 @@ def uneven(rows: Tensor) -> bool:
     return any(_far(column) and not _settled(column) for column in map(Tensor.double, rows.T if len(rows) else ()))
 
 
-def moments(blocks: Iterable[Tensor], columns: int) -> tuple[Tensor, Tensor, int]:
+def mean_and_deviation(blocks: Iterable[Tensor], columns: int) -> tuple[Tensor, Tensor, int]:
     """Return mean and deviation of each column, ``(C,)`` float64, and the number of rows.
 
     Args:
@@ -64,10 +64,12 @@ def moments(blocks: Iterable[Tensor], columns: int) -> tuple[Tensor, Tensor, int
         columns: C.
 
     Example:
-        >>> moments([torch.tensor([[1.0]]), torch.tensor([[3.0], [5.0]])], 1)[0]
+        >>> mean_and_deviation([torch.tensor([[1.0]]), torch.tensor([[3.0], [5.0]])], 1)[0]
         tensor([3.], dtype=torch.float64)
     """
-    count, mean, spread = 0, torch.zeros(columns, dtype=torch.float64), torch.zeros(columns, dtype=torch.float64)
+    count = 0
+    mean = torch.zeros(columns, dtype=torch.float64)
+    spread = torch.zeros(columns, dtype=torch.float64)
     for block in blocks:
         x = block.double().cpu()
         if len(x):

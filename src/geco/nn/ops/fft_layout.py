@@ -14,7 +14,7 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 
 from geco.nn.functional import node_places, ring_length
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 
 __all__ = ["Group", "group_of", "layout"]
@@ -58,29 +58,31 @@ def _transform_length(size: int) -> int:
     return power // 4 * 3 if power >= 4 and power // 4 * 3 >= 2 * size - 1 else power
 
 
-@tables(64)
+@cached(64)
 def layout(sizes: tuple[int, ...], device: torch.device) -> tuple[tuple[int, ...], list[Group], Tensor | None]:
     """Return the distinct ring lengths, the groups, and where each row stands in their joined results."""
-    rings = tuple(sorted({*sizes}))
+    distinct_sizes = tuple(sorted({*sizes}))
     members: dict[tuple[int, int], list[int]] = {}
     for i, size in enumerate(sizes):
         length = _transform_length(size)
         members.setdefault((length, size if size >= limits.SHARED_TRANSFORM else 0), []).append(i)
     starts = torch.tensor([0, *sizes]).cumsum(0)
     groups = [
-        group_of(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], rings, sum(sizes))
+        group_of(length, [sizes[i] for i in rows], [int(starts[i]) for i in rows], distinct_sizes, sum(sizes))
         for (length, _), rows in members.items()
     ]
     if len(sizes) == 1:
         group = groups[0]
-        places = None if group.length == rings[0] else group.places
-        return rings, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
+        places = None if group.length == distinct_sizes[0] else group.places
+        return distinct_sizes, [Group(group.length, group.width, None, None, places, group.weight).to(device)], None
     nodes = torch.cat([group.nodes for group in groups if group.nodes is not None])
     back = node_places(nodes, nodes < sum(sizes))
-    return rings, [group.to(device) for group in groups], back.to(device)
+    return distinct_sizes, [group.to(device) for group in groups], back.to(device)
 
 
-def group_of(length: int, sizes: Sequence[int], starts: Sequence[int], rings: tuple[int, ...], nodes: int) -> Group:
+def group_of(
+    length: int, sizes: Sequence[int], starts: Sequence[int], distinct_sizes: tuple[int, ...], nodes: int
+) -> Group:
     """Lay rings out at one transform length, and filters around both of its ends, so that places 0 to n - 1 of a
     result are the circular convolution of length n.
 
@@ -88,18 +90,18 @@ def group_of(length: int, sizes: Sequence[int], starts: Sequence[int], rings: tu
         length: L.
         sizes: of the rings.
         starts: row of each ring's first node.
-        rings: distinct sizes of all rings, ascending, whose filters follow one another in P places.
+        distinct_sizes: distinct sizes of all rings, ascending, whose filters follow one another in P places.
         nodes: N.
     """
     width, distinct = max(sizes), sorted({*sizes})
     place = torch.arange(width)
     size, start = torch.tensor(sizes).unsqueeze(1), torch.tensor(starts).unsqueeze(1)
     index = torch.where(place < size, start + place, nodes)  # (G, W)
-    at = dict(zip(rings, torch.tensor([0, *rings]).cumsum(0).tolist(), strict=False))
+    at = dict(zip(distinct_sizes, torch.tensor([0, *distinct_sizes]).cumsum(0).tolist(), strict=False))
     lag = torch.arange(length)
     n = torch.tensor(distinct).unsqueeze(1)
     first = torch.tensor([at[s] for s in distinct]).unsqueeze(1)
-    wrapped = torch.where(lag > length - n, lag - length + n, sum(rings) - first)
+    wrapped = torch.where(lag > length - n, lag - length + n, sum(distinct_sizes) - first)
     places = first + torch.where(lag < n, lag, wrapped)  # (S, L)
     which = torch.tensor([distinct.index(s) for s in sizes]) if len(distinct) > 1 else None
     weight = torch.full((length // 2 + 1,), 2.0, dtype=torch.float64)

@@ -51,7 +51,8 @@ def project(
         for here, h in _centred(parts, centre, ones=1):
             torch.mm(rows, h.t(), out=z[:, here])
         return z.view(*weight.shape[:2], -1)
-    z[:, :nodes], start = bias, 0
+    z[:, :nodes] = bias
+    start = 0
     for part, c in zip(parts, centre, strict=True):
         z[:, :nodes].addmm_(rows[:, start : start + part.shape[1]], (part - c).t())
         start += part.shape[1]
@@ -60,7 +61,8 @@ def project(
 
 def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], ones: int = 0) -> Iterator[tuple[slice, Tensor]]:
     """Yield a few rows of H at a time, centred, with so many columns of ones; the next take the memory of the last."""
-    nodes, widths = len(parts[0]), [part.shape[1] for part in parts]
+    nodes = len(parts[0])
+    widths = [part.shape[1] for part in parts]
     room = parts[0].new_ones(min(ROWS, nodes), sum(widths) + ones)
     for a in range(0, nodes, ROWS):
         here = slice(a, min(a + ROWS, nodes))

@@ -31,13 +31,13 @@ from geco.nn.ops.fft_products import (
 )
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["FourierRings"]
+__all__ = ["FFTRings"]
 
 BLOCK = 2**25  # numbers of gates and value that are laid out at once
 CHUNK = 2**22  # numbers of one projection that are transformed at once: about what a cache holds
 
 
-class FourierRings:
+class FFTRings:
     """Forward and backward of the K convolutions and gates over a batch of rings.
 
     Args:
@@ -48,7 +48,7 @@ class FourierRings:
 
     def __init__(self, sizes: tuple[int, ...], device: torch.device, keep: bool) -> None:
         self.keep, self.num_nodes = keep, sum(sizes)
-        self.rings, self.groups, self.back = layout(sizes, device)
+        self.distinct_sizes, self.groups, self.back = layout(sizes, device)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Transform the features: mix and ``(R, P)`` to mix and, for each group, ``(R, S * 2 * (L // 2 + 1))``."""
@@ -66,7 +66,9 @@ class FourierRings:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
         mix, *features = spectra
-        out, kept, zeros = parts[0].new_empty(self.num_nodes, mix.shape[1]), [], int(self.back is not None)
+        out = parts[0].new_empty(self.num_nodes, mix.shape[1])
+        kept = []
+        zeros = int(self.back is not None)
         blocks = self._slices(mix.shape[1], BLOCK // len(weight))
         room, *rooms = self._rooms(blocks, weight, spectra, parts[0])
         for block in blocks:
@@ -124,7 +126,7 @@ class FourierRings:
 
     def _transform_back(self, dfeatures: list[Tensor]) -> Tensor:
         """Return the gradient of the features before `transform`, ``(R, P)``."""
-        dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.rings) + 1)
+        dphi = dfeatures[0].new_zeros(dfeatures[0].shape[0], sum(self.distinct_sizes) + 1)
         for group, dfeature in zip(self.groups, dfeatures, strict=True):
             rows = dfeature.view(len(dphi), -1, group.length // 2 + 1, 2)
             back = torch.fft.irfft(torch.view_as_complex(rows), n=group.length).flatten(1)

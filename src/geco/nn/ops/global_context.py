@@ -3,8 +3,8 @@ r"""The global context block as one autograd function, with BatchNorm folded int
 :math:`\mathrm{BN}(H) W^\top + b = (H - \mu) (W s)^\top + (b + W \beta)` with :math:`s = \gamma / \sqrt{\sigma^2 +
 \epsilon}`, so the normalised :math:`[X, \hat A X]` never exists; the mean is taken off block by block, because folding
 it into the bias as well would lose digits where it is large. What is held between forward and backward are the inputs
-and a few rows of numbers; `SmoothRing`, `WindowedRing`, `WaveRings` and `FourierRings` say how the rings themselves are
-computed.
+and a few rows of numbers; `LongRing`, `LongRingWithWindows`, `ShortRings` and `FFTRings` say how the rings themselves
+are computed.
 
 Shapes: N nodes, C columns of H, K order, D channels.
 """

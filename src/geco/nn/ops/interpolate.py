@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 
 __all__ = ["interpolated"]
 
@@ -65,7 +65,7 @@ def _ends(coefficients: Tensor) -> bool:
     return float(size[:, -2:].max()) <= TAIL * float(size.max())
 
 
-@tables(16)
+@cached(16)
 def _basis(rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the points ``(p,)``, the polynomials through them at T places ``(p, T)``, from values to coefficients."""
     angle = math.pi * (torch.arange(POINTS, dtype=torch.float64) + 0.5) / POINTS

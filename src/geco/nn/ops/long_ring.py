@@ -18,11 +18,11 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["SmoothRing", "harmonic_limit", "real_rows", "split_columns"]
+__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
@@ -35,7 +35,7 @@ def harmonic_limit(num_nodes: int) -> int:
         return 0
     limit = 0
     for bands in range(8, num_nodes // 8 + 1, 8):
-        rows = _rows(num_nodes, bands)
+        rows = block_rows(num_nodes, bands)
         polynomials = math.pi * bands * rows / num_nodes + 17  # what _polynomials finds, in good approximation
         if num_nodes / rows * polynomials * 2 * bands > limits.TABLE_PER_NODE * num_nodes + limits.TABLE_BESIDES:
             break
@@ -43,11 +43,12 @@ def harmonic_limit(num_nodes: int) -> int:
     return limit
 
 
-def _rows(num_nodes: int, bands: int) -> int:
+def block_rows(num_nodes: int, bands: int) -> int:
+    """Return T."""
     return next((t for t in BLOCKS if bands * t <= TURNS * num_nodes), BLOCKS[-1])
 
 
-class SmoothRing:
+class LongRing:
     """Forward and backward of the K convolutions and gates, with gates recomputed in backward unless kept.
 
     Args:
@@ -87,7 +88,8 @@ class SmoothRing:
         u, p = out.new_empty(2, min(self.rows, self.num_nodes), channels)
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         for i in range(order):
-            local, met = self._spread(spectrum[i], values[-1]), []
+            local = self._spread(spectrum[i], values[-1])
+            met = []
             for n, (rows, gate) in enumerate(self._gates(parts, centre, weights, bias, i, gates[i], p, h)):
                 v = torch.mm(self.q[: len(gate)], local[n], out=u[: len(gate)]).mul_(gate)
                 if i + 1 == order:
@@ -113,7 +115,8 @@ class SmoothRing:
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         arriving: Tensor | None = None  # local waves of the gradient that comes from the convolution above
         for i in reversed(range(order)):
-            local, met = self._spread(spectrum[i], values[i]), []
+            local = self._spread(spectrum[i], values[i])
+            met = []
             for n, (rows, gate) in enumerate(
                 self._gates(parts, centre, weights, bias, i, gates[i] if gates else None, p, h, bool(gates))
             ):
@@ -132,17 +135,22 @@ class SmoothRing:
             dspectrum[i] = back * self._complex(values[i]).conj()
             dvalue = real_rows(back * spectrum[i].conj())  # (2B, D)
             arriving = self._local(dvalue)
+        dbias[order] = (self.ones.t() @ dvalue)[0]
         for s, w, dpart, dw in zip(seen, weights, dparts, dweights, strict=True):
             dw[order].copy_(s.t() @ dvalue)
-            waves = self._local(dvalue @ w[order].t().double())
-            for n, block in enumerate(self._blocks(dpart)):
-                block.addmm_(self.q[: len(block)], waves[n])
-        dbias[order] = (self.ones.t() @ dvalue)[0]
+            self._add_harmonics(dvalue @ w[order].t().double(), dpart)
         return Gradients(dparts, dweight, dbias, (dspectrum,))
+
+    def _add_harmonics(self, dseen: Tensor, dpart: Tensor) -> None:
+        """Add to a gradient ``(N, C)`` what harmonics of its part, ``(2B, C)``, hand back."""
+        waves = self._local(dseen)
+        for n, block in enumerate(self._blocks(dpart)):
+            block.addmm_(self.q[: len(block)], waves[n])
 
     def _meet(self, v: Tensor) -> Tensor:
         """Return a block's products with Q, ``(rows, C)`` to ``(p, C)`` in float64, and spoil v."""
-        mean, sums = v.mean(0, keepdim=True), self.sums[0 if len(v) == self.rows else 1]
+        mean = v.mean(0, keepdim=True)
+        sums = self.sums[0 if len(v) == self.rows else 1]
         return torch.addmm((self.q[: len(v)].t() @ v.sub_(mean)).double(), sums, mean.double())
 
     def gather(self, met: list[Tensor]) -> Tensor:
@@ -203,14 +211,14 @@ def real_rows(value: Tensor) -> Tensor:
     return torch.cat([value.real, value.imag])
 
 
-@tables(16)
+@cached(16)
 def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
     """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums.
 
     All but Q in float64. The sums are those of the waves over all rows, ``(2B, 1)``, and those of Q over a whole
     block and over the last one, ``(2, p, 1)``.
     """
-    rows = _rows(num_nodes, bands)
+    rows = block_rows(num_nodes, bands)
     speed = 2 * math.pi * torch.arange(bands, dtype=torch.float64) / num_nodes
     angle = torch.arange(rows, dtype=torch.float64).unsqueeze(1) * speed
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)

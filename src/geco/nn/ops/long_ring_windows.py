@@ -18,13 +18,18 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import fast_length
-from geco.nn.ops.long_ring import SmoothRing, real_rows, split_columns
+from geco.nn.ops.long_ring import LongRing, block_rows, real_rows, split_columns
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["WindowedRing"]
+__all__ = ["LongRingWithWindows", "transform_length"]
 
 
-class WindowedRing(SmoothRing):
+def transform_length(num_nodes: int, bands: int, support: int) -> int:
+    """Return L for the blocks of a ring."""
+    return fast_length(block_rows(num_nodes, bands) + 2 * support)
+
+
+class LongRingWithWindows(LongRing):
     """Forward and backward of the K convolutions and gates. Held for backward are the values between the convolutions.
 
     Args:
@@ -37,7 +42,7 @@ class WindowedRing(SmoothRing):
 
     def __init__(self, num_nodes: int, bands: int, support: int, like: Tensor, unit: bool) -> None:
         super().__init__(num_nodes, bands, like, False, unit)
-        self.support, self.length = support, fast_length(self.rows + 2 * support)
+        self.support, self.length = support, transform_length(num_nodes, bands, support)
 
     def transform(self, filters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Return the waves' spectra ``(K, B, D)`` and transforms of the windows, ``(K, D, L // 2 + 1)``."""
@@ -51,11 +56,14 @@ class WindowedRing(SmoothRing):
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
         spectrum, windows = spectra
-        order, channels = len(spectrum), windows.shape[1]
+        order = len(spectrum)
+        channels = windows.shape[1]
         out, blocks = parts[0].new_empty(self.num_nodes, channels), list[list[Tensor]]()
         values = [self._value_waves(parts, centre, weight, bias)]
         for i in range(order):
-            local, met, block = self._spread(spectrum[i], values[-1]), [], list[Tensor]()
+            local = self._spread(spectrum[i], values[-1])
+            met = []
+            block = list[Tensor]()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
                 source = self._source(i, rows, h, weight, bias, blocks)
                 mixed = self._mixed(torch.fft.rfft(source, n=self.length), windows[i], local[n], rows)
@@ -74,18 +82,22 @@ class WindowedRing(SmoothRing):
         """Return the gradients of the parts and, in float64, of weight and bias, and of waves and windows."""
         parts, centre, weight, bias = projection
         spectrum, windows = spectra
-        order, values = len(spectrum), kept[: len(spectrum)]
+        order = len(spectrum)
+        values = kept[: len(spectrum)]
         count = -(-self.num_nodes // self.rows)
         blocks = [kept[start : start + count] for start in range(order, len(kept), count)]
         dh, g = list[Tensor](), grad.new_empty(windows.shape[1], self.length)  # (T, C of all parts) each; (D, L)
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
-        above, waves = list[Tensor](), None  # what the convolution above hands down: by windows and by waves
+        above = list[Tensor]()  # what the convolution above hands down by windows,
+        waves: Tensor | None = None  # and by waves
         for i in reversed(range(order)):
-            local, met, below = self._spread(spectrum[i], values[i]), [], list[Tensor]()
+            local = self._spread(spectrum[i], values[i])
+            met = []
+            below = list[Tensor]()
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
-                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)
+                seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)  # (D, L // 2 + 1)
                 top = grad[rows].t().contiguous() if waves is None else self._arriving(above[n], waves[n], rows)
                 dgate = self._mixed(seen, windows[i], local[n], rows).mul_(top)
                 self._count(dgate, h, rows, dweight[i], dbias[i])
@@ -103,15 +115,24 @@ class WindowedRing(SmoothRing):
             self._overlap(below)
             harmonics = self._complex(self.gather(met)) * self.share
             dspectrum[i] = harmonics * self._complex(values[i]).conj()
-            above, waves = below, self._local(real_rows(harmonics * spectrum[i].conj()))
+            above = below
+            waves = self._local(real_rows(harmonics * spectrum[i].conj()))
         assert waves is not None
+        dparts = self._value_back(projection, above, waves, dh, dweight[order], dbias[order])
+        return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
+
+    def _value_back(
+        self, projection: Projection, above: list[Tensor], waves: Tensor, dh: list[Tensor], dw: Tensor, db: Tensor
+    ) -> list[Tensor]:
+        """Return the gradients of the parts from those that came through the gates, ``dh``, and arrive at the value."""
+        parts, centre, weight, _ = projection
         dparts, widths = [torch.empty_like(part) for part in parts], [part.shape[1] for part in parts]
         for n, (rows, h) in enumerate(self._rows(parts, centre, False)):
-            dv = self._arriving(above[n], waves[n], rows)
-            self._count(dv, h, rows, dweight[order], dbias[order])
-            for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[order].split(widths, 1), strict=True):
+            dv = self._arriving(above[n], waves[n], rows)  # (D, T)
+            self._count(dv, h, rows, dw, db)
+            for dpart, d, w in zip(dparts, dh[n].split(widths, 1), weight[-1].split(widths, 1), strict=True):
                 torch.addmm(d, dv.t(), w, out=dpart[rows])
-        return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
+        return dparts
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
         """Return the gradient of the taps from what blocks and their sources share, ``(K, D, L // 2 + 1)``."""
@@ -130,7 +151,8 @@ class WindowedRing(SmoothRing):
 
         H is in one workspace for all blocks: it is gone with the next.
         """
-        n, s = self.num_nodes, self.support if wide else 0
+        n = self.num_nodes
+        s = self.support if wide else 0
         widths = [part.shape[1] for part in parts]
         work = parts[0].new_empty(min(self.rows, n) + 2 * s, sum(widths))
         for start in range(0, n, self.rows):

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from geco.nn.filters import Filter
 from geco.nn.functional import fast_length, node_places, ring_length
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.graph.rings import Rings
 from geco.nn.ops.fft_layout import group_of
 
@@ -58,7 +58,8 @@ class PlainRings:
     def filters(self, filter: Filter, dtype: torch.dtype) -> tuple[Tensor, ...]:
         """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each."""
         if self.layout is None:
-            around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
+            around = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2)  # (K, D, 1, N)
+            which = None
         else:
             # (K, D, R), (R, sum of distinct sizes)
             mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))
@@ -98,7 +99,7 @@ class _Layout(NamedTuple):
     back: Tensor
 
 
-@tables(64)
+@cached(64)
 def _layout(sizes: tuple[int, ...], device: torch.device) -> _Layout:
     """Lay the rings out side by side, and filters around both ends of L."""
     distinct = tuple(sorted({*sizes}))

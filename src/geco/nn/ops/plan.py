@@ -13,11 +13,11 @@ from torch import Tensor
 
 from geco.nn.filters.base import Filter
 from geco.nn.ops import limits
-from geco.nn.ops.fft_rings import FourierRings
-from geco.nn.ops.long_ring import SmoothRing, harmonic_limit
-from geco.nn.ops.long_ring_windows import WindowedRing
+from geco.nn.ops.fft_rings import FFTRings
+from geco.nn.ops.long_ring import LongRing, harmonic_limit
+from geco.nn.ops.long_ring_windows import LongRingWithWindows, transform_length
 from geco.nn.ops.protocol import Plan
-from geco.nn.ops.short_rings import WaveRings
+from geco.nn.ops.short_rings import ShortRings
 
 __all__ = ["Algorithm", "Chosen", "Memory", "choose"]
 
@@ -53,28 +53,49 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
         like: a tensor of the type and device to work in, with as many rows as there are nodes.
         memory: what to hold for backward: inputs only, gates too, or as their size allows.
     """
-    if len(sizes) == 1 and (limit := harmonic_limit(sizes[0])):
-        known = _smooth(filter, limit, like)
-        plan = _long(filter, sizes[0], known, like, memory) if known else None
-        if plan is not None:
-            return Chosen(
-                Algorithm(
-                    "long-ring", f"{_rings(sizes)} (long: from {limits.LONG_RING:,}), filters of {_bands(known)}"
-                ),
-                plan,
-                known,
-                None,
-            )
-    if max(sizes) <= limits.SHORT_RING and (known := _smooth(filter, limits.SHORT_RING_HARMONICS, like)):
-        support = known[1].shape[-1] // 2 if len(known) > 1 else 0
-        keep = _keep(filter, filter.order + 1, like, memory)
-        plan = WaveRings(sizes, known[0].shape[1], like, keep, support, filter.unit)
-        why = f"{_rings(sizes)} (short: up to {limits.SHORT_RING:,}), filters of {_bands(known)}"
-        return Chosen(Algorithm("short-rings", why), plan, known, None)
-    fft = FourierRings(sizes, like.device, _keep(filter, filter.order + 1, like, memory))
+    for suits in (_long_ring, _short_rings):
+        if (chosen := suits(filter, sizes, like, memory)) is not None:
+            return chosen
+    return _fft_rings(filter, sizes, like, memory)
+
+
+def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
+    """Choose blocks of rows for one long ring, unless filters are rough or windows reach too far."""
+    size = sizes[0]
+    limit = harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
+    smooth = _smooth(filter, limit, like) if limit else ()
+    if not smooth:
+        return None
+    bands = smooth[0].shape[1]
+    support = _support(smooth)
+    plan: Plan
+    if support == 0:
+        plan = LongRing(size, bands, like, _keep(filter, filter.order, like, memory), filter.unit)
+    elif transform_length(size, bands, support) <= size:
+        plan = LongRingWithWindows(size, bands, support, like, filter.unit)
+    else:
+        return None
+    why = f"{_rings(sizes)} (long: from {limits.LONG_RING:,}), filters of {_bands(smooth)}"
+    return Chosen(Algorithm("long-ring", why), plan, smooth, None)
+
+
+def _short_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
+    """Choose products with each ring's cosines and sines, unless a ring is long or filters are rough."""
+    smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= limits.SHORT_RING else ()
+    if not smooth:
+        return None
+    keep = _keep(filter, filter.order + 1, like, memory)
+    plan = ShortRings(sizes, smooth[0].shape[1], like, keep, _support(smooth), filter.unit)
+    why = f"{_rings(sizes)} (short: up to {limits.SHORT_RING:,}), filters of {_bands(smooth)}"
+    return Chosen(Algorithm("short-rings", why), plan, smooth, None)
+
+
+def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen:
+    """Choose transforms, which suit any rings and filters; without gradients their spectra are remembered."""
+    fft = FFTRings(sizes, like.device, _keep(filter, filter.order + 1, like, memory))
 
     def filters() -> tuple[Tensor, ...]:
-        return tuple(t.to(like) for t in filter.fast_factors(fft.rings))
+        return tuple(t.to(like) for t in filter.fast_factors(fft.distinct_sizes))
 
     algorithm = Algorithm("fft", _why_fft(sizes))
     if torch.is_grad_enabled():
@@ -94,12 +115,9 @@ def _smooth(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
     return filter.cached((limit, like.dtype), build)
 
 
-def _long(filter: Filter, size: int, known: tuple[Tensor, ...], like: Tensor, memory: Memory) -> Plan | None:
-    """Return the plan of one long ring, None if windows reach too far for it."""
-    if len(known) > 1:
-        plan = WindowedRing(size, known[0].shape[1], known[1].shape[-1] // 2, like, filter.unit)
-        return plan if plan.length <= size else None
-    return SmoothRing(size, known[0].shape[1], like, _keep(filter, filter.order, like, memory), filter.unit)
+def _support(smooth: tuple[Tensor, ...]) -> int:
+    """Return how far windows reach, 0 if there are none."""
+    return smooth[1].shape[-1] // 2 if len(smooth) > 1 else 0
 
 
 def _keep(filter: Filter, tensors: int, like: Tensor, memory: Memory) -> bool:
@@ -107,9 +125,9 @@ def _keep(filter: Filter, tensors: int, like: Tensor, memory: Memory) -> bool:
     return torch.is_grad_enabled() and (memory == "keep" or (memory == "auto" and size <= limits.KEPT_BYTES))
 
 
-def _bands(known: tuple[Tensor, ...]) -> str:
-    windows = f" and windows of {known[1].shape[-1] // 2} nodes" if len(known) > 1 else ""
-    return f"{known[0].shape[1]} harmonics{windows}"
+def _bands(smooth: tuple[Tensor, ...]) -> str:
+    windows = f" and windows of {support} nodes" if (support := _support(smooth)) else ""
+    return f"{smooth[0].shape[1]} harmonics{windows}"
 
 
 def _rings(sizes: tuple[int, ...]) -> str:

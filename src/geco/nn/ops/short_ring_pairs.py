@@ -18,15 +18,15 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import node_places
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 
-__all__ = ["Block", "RingTransforms", "arrange", "places"]
+__all__ = ["RingBlock", "RingTransforms", "arrange", "paired_places"]
 
 ROWS = 2048  # nodes of a block, whose D-wide slices stay in the cache
 
 
 @dataclass(frozen=True)
-class Block:
+class RingBlock:
     """Rings of similar sizes.
 
     Args:
@@ -89,7 +89,7 @@ def _crossed(halves: Tensor) -> Tensor:
     return out
 
 
-def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Block, ...], Tensor]:
+def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[RingBlock, ...], Tensor]:
     """Lay rings, whose rows follow one another, out in blocks.
 
     Returns the blocks and, for each node, its place among those of all blocks, ``(N,)``.
@@ -104,15 +104,15 @@ def arrange(sizes: tuple[int, ...], bands: int, like: Tensor) -> tuple[tuple[Blo
     size = torch.tensor(sizes)
     order = torch.argsort(size, stable=True)
     starts = size.cumsum(0) - size
-    blocks, laid = list[Block](), list[tuple[Tensor, Tensor]]()
+    blocks, laid = list[RingBlock](), list[tuple[Tensor, Tensor]]()
     for rings in order.split(_lengths(size[order])):
-        nodes, filled = places(size[rings], starts[rings])
+        nodes, filled = paired_places(size[rings], starts[rings])
         laid.append((nodes, filled))
         distinct, which = size[rings].unique(return_inverse=True)
         different = tuple(distinct.tolist())
         tables = _tables(different, bands, like.dtype, like.device)
         empty = (~filled).nonzero().squeeze(1)
-        blocks.append(Block(size[rings], different, tables, *(t.to(like.device) for t in (which, nodes, empty))))
+        blocks.append(RingBlock(size[rings], different, tables, *(t.to(like.device) for t in (which, nodes, empty))))
     back = node_places(*(torch.cat(each) for each in zip(*laid, strict=True)))
     return tuple(blocks), back.to(like.device)
 
@@ -129,7 +129,7 @@ def _lengths(size: Tensor) -> list[int]:
     return cuts.unique_consecutive(dim=0, return_counts=True)[1].tolist()  # type: ignore[no-any-return]
 
 
-def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+def paired_places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     """Return the node at each place, and whether there is one, from sizes and first nodes of rings, ``(G,)``."""
     n, t = size.unsqueeze(1), torch.arange(int(size.max()) // 2 + 1)
     inside = 2 * t <= n  # (G, m)
@@ -138,7 +138,7 @@ def places(size: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     return nodes.flatten(), torch.stack([inside, partner]).flatten()
 
 
-@tables(64)
+@cached(64)
 def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return the tables of distinct sizes, the last the largest, ``(2, S, h, m)``."""
     pairs = sizes[-1] // 2 + 1
@@ -149,7 +149,7 @@ def _tables(sizes: tuple[int, ...], bands: int, dtype: torch.dtype, device: torc
     return out.to(device)
 
 
-@tables(512)
+@cached(512)
 def _table(n: int, waves: int, dtype: torch.dtype) -> Tensor:
     """Return cosines and sines of a ring, ``(2, h, m)``, rounded from float64."""
     turns = (torch.arange(waves).unsqueeze(1) * torch.arange(n // 2 + 1)) % n  # whole turns taken off

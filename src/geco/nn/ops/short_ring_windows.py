@@ -13,16 +13,16 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import node_places, row_starts, segment_matmul
-from geco.nn.graph.remembered import tables
-from geco.nn.ops.short_ring_pairs import Block, places
+from geco.nn.graph.remembered import cached
+from geco.nn.ops.short_ring_pairs import RingBlock, paired_places
 
-__all__ = ["Csr", "Laid", "lay"]
+__all__ = ["Csr", "WindowLayout", "window_layout"]
 
 Csr = tuple[Tensor, Tensor, Tensor]  # row pointers, column and value of each entry
 
 
 @dataclass(frozen=True)
-class Laid:
+class WindowLayout:
     """Where distances come to stand on the rings of a block.
 
     Args:
@@ -36,14 +36,14 @@ class Laid:
     take: Csr
     weight: Tensor
 
-    def add_to(self, spectra: Sequence[Tensor], taps: Tensor, block: Block) -> None:
+    def add_to(self, spectra: Sequence[Tensor], taps: Tensor, block: RingBlock) -> None:
         """Add the harmonics of filters ``(2 s + 1, K * D)`` to each ring's two parts, ``(G * h, K * D)``."""
         around = segment_matmul(*self.put, taps).to(self.weight.dtype)
         found = block.distinct().analysis(around).mul_(self.weight)  # (2, S, h, K * D)
         for part, each in zip(spectra, found, strict=True):
             part.view(-1, *each.shape[1:]).add_(each.index_select(0, block.which))
 
-    def back(self, dspectra: Sequence[Tensor], block: Block) -> Tensor:
+    def back(self, dspectra: Sequence[Tensor], block: RingBlock) -> Tensor:
         """Return the gradient of the filters, ``(2 s + 1, K * D)``."""
         found = dspectra[0].new_zeros(2, len(block.distinct_sizes), block.waves, dspectra[0].shape[1])
         for part, each in zip(dspectra, found, strict=True):
@@ -51,12 +51,12 @@ class Laid:
         return segment_matmul(*self.take, block.distinct().synthesis(found.mul_(self.weight)))
 
 
-@tables(64)
-def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> Laid:
+@cached(64)
+def window_layout(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.device) -> WindowLayout:
     """Return where distances -s to s stand on rings of these sizes, ascending."""
     size = torch.tensor(sizes)
     start = size.cumsum(0) - size
-    nodes, filled = places(size, start)
+    nodes, filled = paired_places(size, start)
     at = node_places(nodes, filled)
     distance = torch.arange(-support, support + 1)
     row = at[start.unsqueeze(1) + distance % size.unsqueeze(1)]  # (S, 2 s + 1)
@@ -67,7 +67,7 @@ def lay(sizes: tuple[int, ...], support: int, dtype: torch.dtype, device: torch.
     k, n = torch.arange(sizes[-1] // 2 + 1), size.unsqueeze(1)
     weight = torch.where((k == 0) | (2 * k == n), 1.0, 2.0).to(torch.float64) / n
     both = torch.stack([weight, -weight]).unsqueeze(3).to(device, dtype)
-    return Laid(_to(put, device), _to(take, device), both)
+    return WindowLayout(_to(put, device), _to(take, device), both)
 
 
 def _to(matrix: Csr, device: torch.device) -> Csr:

@@ -17,19 +17,19 @@ import torch
 from torch import Tensor
 
 from geco.nn.functional import row_starts, segment_matmul
-from geco.nn.graph.remembered import tables
+from geco.nn.graph.remembered import cached
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
-from geco.nn.ops.short_ring_pairs import Block, arrange
-from geco.nn.ops.short_ring_windows import Csr, lay
+from geco.nn.ops.short_ring_pairs import RingBlock, arrange
+from geco.nn.ops.short_ring_windows import Csr, window_layout
 
-__all__ = ["WaveRings"]
+__all__ = ["ShortRings"]
 
 # One filter's harmonics on the rings of a block, real and imaginary parts, (G, h, D) each.
 Harmonics = tuple[Tensor, Tensor]
 
 
-class WaveRings:
+class ShortRings:
     """Forward and backward of the K convolutions and gates over a batch of short rings.
 
     Args:
@@ -48,7 +48,9 @@ class WaveRings:
         layout = _layout(sizes, bands, support > 0, unit, like.dtype, like.device)
         self.blocks, self.back, self.fold, self.unfold = layout
         self.windows = (
-            [lay(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks] if support else []
+            [window_layout(block.distinct_sizes, support, like.dtype, like.device) for block in self.blocks]
+            if support
+            else []
         )
         self.places = [len(block.nodes) for block in self.blocks]
         self.waves = [len(block.sizes) * block.waves for block in self.blocks]
@@ -73,7 +75,8 @@ class WaveRings:
     def forward(self, projection: Projection, spectra: Sequence[Tensor]) -> tuple[Tensor, Kept]:
         """Return ``P_K * (F_K conv ... P_1 * (F_1 conv V))`` as ``(N, D)``, and what backward needs; see `Plan`."""
         parts, centre, weight, bias = projection
-        rows, kept = parts[0].new_empty(sum(self.places), weight.shape[1]), []
+        rows = parts[0].new_empty(sum(self.places), weight.shape[1])
+        kept = []
         for block, out, filters in zip(
             self.blocks, rows.split(self.places), self._filters(spectra, weight), strict=True
         ):
@@ -86,10 +89,12 @@ class WaveRings:
     def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients of the parts, weight, bias and the filters' spectra."""
         parts, centre, weight, bias = projection
-        order, widths = len(weight) - 1, [part.shape[1] for part in parts]
+        order = len(weight) - 1
+        widths = [part.shape[1] for part in parts]
         drows = [part.new_empty(sum(self.places), width) for part, width in zip(parts, widths, strict=True)]
         weights = weight.flatten(0, 1).split(widths, 1)
-        dweights, dbias = [torch.zeros_like(w) for w in weights], torch.zeros_like(bias)
+        dweights = [torch.zeros_like(w) for w in weights]
+        dbias = torch.zeros_like(bias)
         dspectra = [torch.empty_like(s) for s in spectra]
         outs = zip(*(d.split(self.places) for d in drows), strict=True)
         for n, (block, out, filters, dfilters) in enumerate(
@@ -128,11 +133,11 @@ class WaveRings:
         return [list(zip(p, q, strict=True)) for p, q in zip(*shaped, strict=True)]
 
 
-def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: Block) -> list[Tensor]:
+def _centred(parts: Sequence[Tensor], centre: Sequence[Tensor], block: RingBlock) -> list[Tensor]:
     return [part.index_select(0, block.nodes).sub_(c) for part, c in zip(parts, centre, strict=True)]
 
 
-def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Tensor:
+def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: RingBlock) -> Tensor:
     """Return some of a block's gates and value, ``(T, len(weight), D)``, zeros at empty places."""
     first, *rest = zip(h, weight.flatten(0, 1).split([x.shape[1] for x in h], 1), strict=True)
     z = torch.addmm(bias.flatten(), first[0], first[1].t())
@@ -142,10 +147,11 @@ def _project(h: list[Tensor], weight: Tensor, bias: Tensor, block: Block) -> Ten
 
 
 def _convolve(
-    block: Block, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
+    block: RingBlock, h: list[Tensor], weight: Tensor, bias: Tensor, filters: list[Harmonics]
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
     """Return the gates ``(T, K, D)``, each convolution's harmonics ``(2, G, h, D)`` and result ``(T, D)``."""
-    gates, v = _project(h, weight[:-1], bias[:-1], block), _project(h, weight[-1:], bias[-1:], block)[:, 0]
+    gates = _project(h, weight[:-1], bias[:-1], block)
+    v = _project(h, weight[-1:], bias[-1:], block)[:, 0]
     rings, seen, mixed = block.opened(), list[Tensor](), list[Tensor]()
     for i, (p, q) in enumerate(filters):
         seen.append(rings.analysis(v if i == 0 else gates[:, i - 1] * mixed[-1]))
@@ -154,7 +160,7 @@ def _convolve(
 
 
 def _convolve_back(
-    block: Block,
+    block: RingBlock,
     top: Tensor,
     gates: Tensor,
     seen: list[Tensor],
@@ -187,14 +193,14 @@ def _correlate(x: Tensor, dy: Tensor, dp: Tensor, dq: Tensor) -> None:
     torch.mul(x[1], dy[0], out=dq).addcmul_(x[0], dy[1], value=-1.0)
 
 
-@tables(64)
+@cached(64)
 def _layout(
     sizes: tuple[int, ...], bands: int, whole: bool, unit: bool, dtype: torch.dtype, device: torch.device
-) -> tuple[tuple[Block, ...], Tensor, list[Csr], list[Csr]]:
+) -> tuple[tuple[RingBlock, ...], Tensor, list[Csr], list[Csr]]:
     """Return the blocks, each node's place, and the foldings of real and imaginary parts (in float64) with their
     transposes.
 
-    ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `WaveRings`.
+    ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `ShortRings`.
     """
     blocks, back = arrange(sizes, limits.SHORT_RING if whole else bands, torch.empty(0, dtype=dtype, device=device))
     waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])

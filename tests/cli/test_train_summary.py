@@ -108,7 +108,7 @@ def test_start_from_another_run(drawn: GraphDataset, tmp_path: Path, capsys: pyt
     assert all(torch.allclose(first[name], second[name], atol=1e-5) for name in weights)
     assert f'init_from = "{tmp_path / "a"}"' in (tmp_path / "b" / "seed-0" / "config.toml").read_text()
     main([*words, *tiny, "--model.head-layers", "2", "--out", str(tmp_path / "c")])
-    assert "; begun anew: head.mlp.lins." in capsys.readouterr().err
+    assert "; freshly initialised: head.mlp.lins." in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
         main([*words, *tiny, "--model.name", "mlp", "--model.hidden", "5", "--out", str(tmp_path / "d")])
     assert end.value.code == 4

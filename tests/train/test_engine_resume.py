@@ -3,7 +3,7 @@
 Also elsewhere: killed in the loop in tests/train/test_engine.py::test_stopped_after_any_step_goes_on_bit_by_bit, and as
 whole processes in tests/cli/test_train.py::test_killed_runs_end_as_if_they_had_not_been.
 
-`python -m tests.train.test_resume` makes the runs that later versions must read, for a new format only.
+`python -m tests.train.test_engine_resume` makes the runs that later versions must read, for a new format only.
 """
 
 from __future__ import annotations

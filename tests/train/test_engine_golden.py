@@ -1,7 +1,7 @@
 """The first losses of two small runs, kept in golden.json: they change if the operator, the initialisation, the seeds
 of dropout, the order of batches or the optimiser do.
 
-Make the file again after a change that is meant: `OMP_NUM_THREADS=1 python -m tests.train.test_golden`.
+Make the file again after a change that is meant: `OMP_NUM_THREADS=1 python -m tests.train.test_engine_golden`.
 """
 
 from __future__ import annotations
