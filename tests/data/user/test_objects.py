@@ -124,6 +124,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "sparse": ([ring(x=torch.eye(6).to_sparse())], r"x is sparse; give it as data.x.to_dense\(\)"),
     "short edge_attr": ([ring(edge_attr=torch.rand(5, 2))], r"edge_attr must have a row for each of 6 edges, got"),
     "wide weights": ([ring(edge_weight=torch.rand(6, 2))], "edge_weight must be one number for each edge"),
+    "one mask": ([ring(train_mask=torch.ones(6).bool())], "its masks put no labelled node into val; give"),
     "overlapping masks": (
         [ring(train_mask=torch.ones(6).bool(), test_mask=torch.ones(6).bool())], "node 0 is in two parts of the split"
     ),
