@@ -97,7 +97,9 @@ def test_parts_that_are_given() -> None:
 
 def test_what_is_not_used_is_said(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "geco")
-    from_pyg([ring(pos=torch.rand(6, 3), train_mask=torch.ones(6).bool(), title="mine")])
+    place = torch.arange(6)
+    masks = {"train_mask": place < 3, "val_mask": place == 3, "test_mask": place > 3}
+    from_pyg([ring(pos=torch.rand(6, 3), title="mine", **masks)])
     assert caplog.messages == ["graph: not used are pos"]
 
 
