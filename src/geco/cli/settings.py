@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, Required, TypedDict, get_args, get_type_hints
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from geco.cli.options import Flag, Folder
-from geco.configs import find, shipped
 from geco.errors import UsageError
-from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, from_table, read_toml
+from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
+from geco.train.configured import SECTIONS, configured
 
 __all__ = ["TrainOptions", "read"]
 
 PROG = "geco train"
 HELP = ("-h", "--help")
-SECTIONS = ("data", "model", "optim", "train")
 Seeds = Annotated[tuple[int, ...], arg(metavar="S ...", help="One run for each. NAME cannot follow the numbers.")]
 
 
@@ -73,13 +71,7 @@ def read(words: list[str]) -> TrainOptions:
 
 def _configuration(given: dict[str, Any]) -> Config:
     """Return the flags over the configurations that are named."""
-    known, name = shipped(), _named(given)
-    if name is None:
-        unnamed = Config(DataConfig(name=""))
-        name = _over(unnamed, given["config"]).data.name or DataConfig().name
-    config = _over(read_toml(known[name]) if name in known else Config(), given["config"])
-    flags = {key: given[key] for key in SECTIONS}
-    return from_table({**flags, "data": {**flags["data"], "name": name}}, config, "flags")
+    return configured(_named(given), given["config"], {key: given[key] for key in SECTIONS}, "flags")
 
 
 def _named(given: dict[str, Any]) -> str | None:
@@ -89,19 +81,6 @@ def _named(given: dict[str, Any]) -> str | None:
         named = " and ".join(map(repr, sorted(names)))
         raise UsageError(f"NAME and --data.name are different data sets, {named}; leave one out")
     return names.pop() if names else None
-
-
-def _over(config: Config, names: tuple[str, ...]) -> Config:
-    """Return a configuration with files put over it, one after the other; a shipped one is whole and replaces it."""
-    for number, name in enumerate(names):
-        path = Path(name)
-        if path.is_file() or path.suffix or path.name != name:
-            config = read_toml(path, config, run=(path.parent / "environment.json").is_file())
-        elif number:
-            raise UsageError(f"--config {name} is a whole configuration and would undo {names[0]}; give it first")
-        else:
-            config = read_toml(find(name))
-    return config
 
 
 def _given(words: list[str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from geco.console import Meter, print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
 from geco.train.config import Config, to_toml
+from geco.train.configured import check_seeds
 
 if TYPE_CHECKING:
     from geco.data.dataset import GraphDataset
@@ -51,8 +52,7 @@ def train(options: TrainOptions) -> None:
 
 
 def _check(options: TrainOptions) -> None:
-    if not options.seeds or len(set(options.seeds)) != len(options.seeds):
-        raise UsageError(f"--seeds must be different numbers, at least one; got {options.seeds}")
+    check_seeds(options.seeds)
     if options.jobs < 1:
         raise UsageError(f"--jobs must be at least 1, got {options.jobs}")
 

@@ -36,13 +36,12 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
         offline: never download.
     """
     use_cache(cache_dir)
-    from geco.train.build import prepared
     from geco.train.targets import GUESS, constant
     from geco.train.trained_run import load_run, seed_folders
 
     runs = [load_run(folder) for folder in seed_folders(run)]
     info, config = runs[0].info, runs[0].config
-    dataset = prepared(config, data_dir, offline)
+    dataset = runs[0].training_data(data_dir, offline)
     results = {loaded.config.seed: _scored(loaded, dataset) for loaded in runs}
     guess = {GUESS[info.target]: constant(dataset, config.data.split)} if info.target in GUESS else {}
     print_scores(results, info, guess, each=True)
@@ -147,14 +146,13 @@ def explain(
     use_cache(cache_dir)
     from geco.nn.model import GECO
     from geco.train.batches import as_trained
-    from geco.train.build import prepared
     from geco.train.trained_run import load_run
 
     loaded = load_run(run)
     body = loaded.network.body
     if not isinstance(body, GECO):
         raise UsageError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
-    dataset = prepared(loaded.config, data_dir)
+    dataset = loaded.training_data(data_dir)
     data = as_trained(dataset[graph], loaded.config) if len(dataset) == 1 else dataset[graph]
     if not 0 <= node < data.num_nodes:
         raise UsageError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")

@@ -7,11 +7,12 @@ that dies.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,15 @@ class Cache:
         tensor([1., 1.])
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or cache_folder()
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = cache_folder() if folder is None else Path(folder)
+
+    @classmethod
+    @contextlib.contextmanager
+    def temporary(cls) -> Iterator[Cache]:
+        """Give a cache that is gone afterwards, for data that nobody will ask for again."""
+        with tempfile.TemporaryDirectory(prefix="geco-", ignore_cleanup_errors=True) as folder:
+            yield cls(Path(folder))
 
     def fetch(self, label: str, recipe: Mapping[str, Any], build: Callable[[], Entry]) -> Entry:
         """Return the entry of a recipe, building it if it is missing or damaged.

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from geco.data import load_dataset
+from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset, Info
 from geco.data.encodings import encode
 from geco.data.encodings.laplacian import LaplacianEigenvectors
@@ -65,15 +66,15 @@ def prepared(config: Config, data_dir: str | Path | None = None, offline: bool =
     return encoded(load_dataset.load(config.data.name, data_dir, offline=offline), config)
 
 
-def encoded(dataset: GraphDataset, config: Config) -> GraphDataset:
+def encoded(dataset: GraphDataset, config: Config, cache: Cache | None = None) -> GraphDataset:
     """Return a data set with the encodings of a configuration, and with the places of nodes if its order is
-    structure.
+    structure; they are kept in the cache.
     """
     recipes = [parse(text) for text in config.data.encodings]
     order = keywords(_body(config.model.name), {"permutation": chosen(config, dataset).model.permutation})
     if order == {"permutation": "structure"}:
         recipes.append(StructureOrder(rule=config.model.structure_version))
-    return encode(dataset, recipes) if recipes else dataset
+    return encode(dataset, recipes, cache) if recipes else dataset
 
 
 def chosen(config: Config, dataset: GraphDataset) -> Config:

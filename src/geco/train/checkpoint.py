@@ -6,6 +6,7 @@ Nothing of a random generator is kept: batches, node orders and dropout are pure
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -23,7 +24,7 @@ from geco.nn.filters.base import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
 from geco.train.finite_checks import check_weights
 
-__all__ = ["State", "check_format", "newest", "restore", "save", "save_best"]
+__all__ = ["State", "best_of", "check_format", "newest", "restore", "save", "save_best"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +64,28 @@ def save(
     for number, values in optimizer.state_dict()["state"].items():
         arrays |= {f"optim/{number}/{key}": torch.as_tensor(value) for key, value in values.items()}
     folder.mkdir(exist_ok=True)
-    _write(folder / f"{state.epoch:06d}-{state.batch:06d}", arrays, {"state": asdict(state), **about}, state)
+    entry = _entry(state, arrays, {"state": asdict(state), **about})
+    write_entry(folder / f"{state.epoch:06d}-{state.batch:06d}", entry)
     for old in _found(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
 
 
 def save_best(path: Path, state: State, model: nn.Module, about: dict[str, Any]) -> None:
     """Write the weights that validate best in place of those before."""
-    _write(path, model.state_dict(), {**about, **state.best}, state)
+    write_entry(path, best_of(state, model, about))
+
+
+def best_of(state: State, model: nn.Module, about: dict[str, Any]) -> Entry:
+    """Return the weights that validate best as they are kept, in memory or on disk."""
+    found = _entry(state, model.state_dict(), {**about, **state.best})
+    return Entry(found.arrays, json.loads(json.dumps(found.about)))
+
+
+def _entry(state: State, arrays: dict[str, Tensor], about: dict[str, Any]) -> Entry:
+    """Return arrays of their own; weights that are not finite are refused."""
+    check_weights(arrays, f"epoch {state.epoch}, batch {state.batch}")
+    own = {name: value.detach().clone() for name, value in arrays.items()}  # safetensors refuses shared memory
+    return Entry(own, {"format": FORMAT, "geco": __version__, **about})
 
 
 def newest(folder: Path) -> Entry | None:
@@ -120,12 +135,6 @@ def check_format(entry: Entry, what: str) -> None:
     if found not in range(1, FORMAT + 1):
         reads = f"geco {__version__} reads formats 1 to {FORMAT}"
         raise CheckpointError(f"{what} has format {found}, written by geco {version}; {reads}: use that version")
-
-
-def _write(path: Path, arrays: dict[str, Tensor], about: dict[str, Any], state: State) -> None:
-    check_weights(arrays, f"epoch {state.epoch}, batch {state.batch}")
-    own = {name: value.detach().clone() for name, value in arrays.items()}  # safetensors refuses shared memory
-    write_entry(path, Entry(own, {"format": FORMAT, "geco": __version__, **about}))
 
 
 def _below(entry: Entry, prefix: str) -> dict[str, Tensor]:

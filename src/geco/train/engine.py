@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from geco.data.dataset import GraphDataset
 from geco.errors import CheckpointError, Interrupted, NumericalError
 from geco.nn.network.network import Network
+from geco.store import Entry
 from geco.train import checkpoint
 from geco.train.batch_norm import renew
 from geco.train.batches import serve
@@ -27,12 +28,13 @@ from geco.train.checkpoint import State
 from geco.train.config import Config
 from geco.train.fine_tune import start_from
 from geco.train.finite_checks import blame, gradient_norm
+from geco.train.kept import given
 from geco.train.memory import check_memory
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.run_folder import RunFolder
 from geco.train.targets import GUESS, constant
-from geco.train.tasks import Judged, by_target, criterion, disagreement, loss, score
+from geco.train.tasks import Judged, by_target, disagreement, judged_loss, loss, score
 from geco.train.unused import unused_fields
 
 __all__ = ["Group", "Trainer"]
@@ -46,7 +48,7 @@ class Trainer:
     Args:
         config: everything it depends on.
         dataset: prepared, with its encodings.
-        folder: where it is kept; None keeps nothing.
+        folder: where it is kept; None writes nothing, and the best weights are in memory, in ``kept``.
         resume: go on with what the folder holds.
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
         tell: called with every evaluation.
@@ -57,7 +59,7 @@ class Trainer:
         self,
         config: Config,
         dataset: GraphDataset,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         *,
         resume: bool = False,
         schema: dict[str, Any] | None = None,
@@ -66,6 +68,7 @@ class Trainer:
     ) -> None:
         config = chosen(config, dataset)
         self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
+        self.given, self.kept, self.timing = given(dataset), Entry({}, {}), list[dict[str, Any]]()
         if config.train.threads:
             torch.set_num_threads(config.train.threads)
         torch.use_deterministic_algorithms(config.train.deterministic)
@@ -78,35 +81,31 @@ class Trainer:
         self.state = State()
         self.baseline = constant(dataset, config.data.split)
         self.unused = unused_fields(self.model, dataset)
-        self.run = None if folder is None else RunFolder(folder, config, resume)
+        self.run = None if folder is None else RunFolder(Path(folder), config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
-        if resume and self.run is not None:
-            self._resume(self.run)
-        if config.init_from and not (self.state.epoch or self.state.batch):
-            self._start_from(Path(config.init_from))
-
-    def _resume(self, run: RunFolder) -> None:
         try:
-            found = checkpoint.newest(run.path / "last")
-            if found is not None:
-                if found.about.get("data", self.data) != self.data:
-                    raise CheckpointError(
-                        f"{self.info.name} has changed since {run.path} was started; choose another --out"
-                    )
-                self.state = checkpoint.restore(found, self._models, self.optimizer)
-            run.rewind(self.state.history)
-        except BaseException:
-            run.close()
-            raise
-
-    def _start_from(self, run: Path) -> None:
-        try:
-            start_from(self.model, run, self.config.seed)
-            self.evaluated.load_state_dict(self.model.state_dict())
+            if resume and self.run is not None:
+                self._resume(self.run)
+            if config.init_from and not (self.state.epoch or self.state.batch):
+                self._start_from(Path(config.init_from))
         except BaseException:
             if self.run is not None:
                 self.run.close()
             raise
+
+    def _resume(self, run: RunFolder) -> None:
+        found = checkpoint.newest(run.path / "last")
+        if found is not None:
+            if found.about.get("data", self.data) != self.data:
+                raise CheckpointError(
+                    f"{self.info.name} has changed since {run.path} was started; choose another --out"
+                )
+            self.state = checkpoint.restore(found, self._models, self.optimizer)
+        run.rewind(self.state.history)
+
+    def _start_from(self, run: Path) -> None:
+        start_from(self.model, run, self.config.seed)
+        self.evaluated.load_state_dict(self.model.state_dict())
 
     @property
     def metric(self) -> str:
@@ -215,9 +214,12 @@ class Trainer:
         done = self.state.epoch + (batch + 0.5) / self.batches.steps
         return rate(self.config.optim, done, self.config.train.epochs, self.state.waits)
 
+    @property
+    def _std(self) -> Tensor | None:
+        return None if self.model.units is None else self.model.units.std
+
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
-        train, units = self.config.train, self.model.units
-        std = None if units is None else units.std
+        train, std = self.config.train, self._std
         with self._precision():
             outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
         found = [loss(output, data, mask, self.info, self.model.head, train.class_weights, std) for output in outputs]
@@ -258,36 +260,34 @@ class Trainer:
         scores: dict[str, Any] = {part: score(outputs[part], self.info) for part in outputs}
         named = {part: by_target(outputs[part], self.info) for part in outputs}
         scores |= {"targets": named} if any(named.values()) else {}
-        line = {"epoch": self.state.epoch, **trained, **self._valid_loss(outputs["valid"]), **scores}
+        valid_loss = judged_loss(outputs["valid"], self.info, self.config.train.class_weights, self._std)
+        line = {"epoch": self.state.epoch, **trained, **valid_loss, **scores}
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
-            if self.run is not None:
-                self.run.check()
-                checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
+            self._keep()
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
+        timing = {"train": half_way - begin, "evaluate": time.perf_counter() - half_way}
+        self.timing.append({"epoch": self.state.epoch, **timing})
         if self.run is not None:
-            self.run.log(line, {"train": half_way - begin, "evaluate": time.perf_counter() - half_way})
+            self.run.log(line, timing)
         self.tell(line)
 
-    def _valid_loss(self, judged: Judged) -> dict[str, float]:
-        """Return the loss of the validation part; links and tokens are judged by what is no longer an output."""
-        if self.info.level == "link" or self.info.target == "tokens":
-            return {}
-        std = None if self.model.units is None else self.model.units.std
-        return {"valid_loss": float(criterion(*judged, self.info, self.config.train.class_weights, std))}
+    def _keep(self) -> None:
+        """Keep the weights of now as the best ones, on disk or in memory."""
+        if self.run is None:
+            self.kept = checkpoint.best_of(self.state, self.evaluated, self._about())
+            return
+        self.run.check()
+        checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
 
     def _better(self, new: float, old: float) -> bool:
         return new > old if METRICS[self.metric].better == "higher" else new < old
 
     def _about(self) -> dict[str, Any]:
-        kept = {
-            "network": self.model.config,
-            "info": self.info.to_json(),
-            "config": self.config.to_json(),
-            "data": self.data,
-        }
-        return kept if self.schema is None else {**kept, "schema": self.schema}
+        facts = {"network": self.model.config, "info": self.info.to_json(), "config": self.config.to_json()}
+        schema = {} if self.schema is None else {"schema": self.schema}
+        return {**facts, "data": self.data, "given": self.given, **schema}
 
     def _save(self) -> None:
         if self.run is not None:

@@ -5,40 +5,114 @@ Shapes: N nodes, B graphs, T targets.
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
+from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import GraphLoader
 from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.nonlinks import UNDIRECTED
+from geco.data.user.fields import graphs_of
+from geco.data.user.objects import new_graphs
 from geco.data.user.schema import Column, Schema
 from geco.errors import CheckpointError, DataError, UsageError
 from geco.nn.network.link_heads import LinkHead
 from geco.nn.network.network import Network
-from geco.store import has_entry, read_entry
+from geco.store import has_entry
 from geco.train.batches import as_trained
-from geco.train.build import encoded
+from geco.train.build import encoded, prepared
 from geco.train.checkpoint import check_format
-from geco.train.config import Config, as_saved, from_table
+from geco.train.config import Config
+from geco.train.kept import Kept, data_folder, described, read_data, write_data
 from geco.train.links import pair_scores
 
-__all__ = ["Run", "load_run", "seed_folders"]
+__all__ = ["Run", "load_run", "run_of", "seed_folders"]
+
+PARTS = ("valid", "test")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
-    """A trained network with what is needed to use it; none of its training data."""
+    """A trained network with what is needed to use it; of several seeds, that of the first, see `seed`.
+
+    Args:
+        network: with the weights of its best epoch, in evaluation mode.
+        info: what its data asks for; the columns of a prediction are ``info.names``.
+        config: its settings.
+        schema: how files of its data were read, if they were.
+        kept: what is kept of each seed, this one first.
+        data: gives the data it was trained on, where that was given in memory.
+    """
 
     network: Network
     info: Info
     config: Config
     schema: Schema | None
+    kept: tuple[Kept, ...] = ()
+    data: Callable[[], GraphDataset] | None = None
 
-    def reading(self, path: Path) -> Schema:
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that were trained."""
+        return tuple(kept.config.seed for kept in self.kept)
+
+    def seed(self, number: int) -> Run:
+        """Return the run of one of the seeds alone."""
+        if number not in self.seeds:
+            raise UsageError(f"seed {number} was not trained; there are {', '.join(map(str, self.seeds))}")
+        return run_of((self.kept[self.seeds.index(number)],), self.data)
+
+    @property
+    def scores(self) -> dict[int | str, dict[str, float]]:
+        """Validation and test score of each seed at its best validation epoch, their ``mean``, and of several seeds
+        their sample standard deviation ``std``.
+        """
+        found: dict[int | str, dict[str, float]] = {}
+        for seed, kept in zip(self.seeds, self.kept, strict=True):
+            found[seed] = {part: float(kept.about[part]) for part in PARTS}
+        columns = {part: [scores[part] for scores in found.values()] for part in PARTS}
+        found["mean"] = {part: statistics.mean(values) for part, values in columns.items()}
+        if len(self.kept) > 1:
+            found["std"] = {part: statistics.stdev(values) for part, values in columns.items()}
+        return found
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """An entry for each evaluation of this seed: epoch, losses, learning rate, scores."""
+        return self.kept[0].history
+
+    @property
+    def baseline(self) -> dict[str, dict[str, float]]:
+        """What guesses without features score: majority class, share of each label or mean of each value."""
+        found: dict[str, dict[str, float]] = self.kept[0].result.get("baseline", {})
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write a run folder, as `geco train` leaves it, that `load_run` and the commands take; it has no checkpoints
+        to go on from. A folder that holds a run is refused.
+        """
+        for seed in self.seeds:
+            if (Path(path) / f"seed-{seed}" / "config.toml").exists():
+                raise UsageError(f"{path} holds a run already; choose another folder")
+        for seed, kept in zip(self.seeds, self.kept, strict=True):
+            kept.write(Path(path) / f"seed-{seed}")
+        if self.data is not None:
+            write_data(Path(path) / "data", self.data())
+
+    def training_data(self, data_dir: str | Path | None = None, offline: bool = False) -> GraphDataset:
+        """Return the data it was trained on with its encodings: that which is kept beside it, else that of its name."""
+        return prepared(self.config, data_dir, offline) if self.data is None else encoded(self.data(), self.config)
+
+    def reading(self, path: str | Path) -> Schema:
         """Return how new files are to be read: as those the network was trained on, or as molecules are."""
         if self.schema is not None:
             return self.schema
@@ -50,35 +124,66 @@ class Run:
         raise DataError(
             f"{path}: how to read new files is known for runs on imported data and on molecules, this one is on "
             f"{i.name}; "
-            "load the network in Python with geco.train.trained_run.load_run"
+            "predict in Python: geco.load_run(RUN).predict(graphs)"
         )
 
     @torch.no_grad()
-    def predict_links(self, dataset: GraphDataset, pairs: Tensor) -> Tensor:
+    def predict_links(self, data: Data | GraphDataset, pairs: Tensor) -> Tensor:
         """Return the probability of a link between pairs of nodes ``(2, L)`` of a graph: ``(L,)``.
 
         Probabilities are those of training, where as many pairs had no link as had one; they serve to rank pairs.
         """
         if not isinstance(self.network.head, LinkHead):
             raise UsageError(f"the network predicts {self.info.level}s, not links; use predict")
-        z = self.network(as_trained(encoded(dataset, self.config)[0], self.config)).float()
+        z = self.network(as_trained(self._encoded(data)[0], self.config)).float()
         both = self.info.names == (UNDIRECTED,)
         return pair_scores(self.network.head, z, pairs, both=both).sigmoid()
 
     @torch.no_grad()
-    def predict(self, dataset: GraphDataset) -> Tensor:
-        """Return probabilities, or values, of every node ``(N, T)`` or graph ``(B, T)``; encodings are made here."""
+    def predict(self, data: Data | Sequence[Data] | GraphDataset) -> Tensor:
+        """Return probabilities of classes or labels, or values in their units, of every node ``(N, T)`` or graph
+        ``(B, T)``; the columns are ``info.names``.
+
+        Args:
+            data: with the fields of the graphs it was trained on, y left out or not; encodings are made here.
+        """
         if self.info.level == "link":
             raise UsageError("the network predicts links, of pairs of nodes; use predict_links")
-        dataset = encoded(dataset, self.config)
-        if len(dataset) == 1 and self.info.level == "node":
-            output: Tensor = self.network(as_trained(dataset[0], self.config)).float()
+        dataset = self._encoded(data)
+        one = self._given.get("graphs", len(dataset)) == 1 and self.info.level == "node"
+        if one:  # a graph at a time, as it was trained
+            graphs = (as_trained(dataset[number], self.config) for number in range(len(dataset)))
+            output = torch.cat([self.network(graph).float() for graph in graphs])
         else:
             loader = GraphLoader(dataset, range(len(dataset)), self.config.data.batch_size, shuffle=False)
             output = torch.cat([self.network(batch).float() for batch in loader.epoch(0)])
         if self.info.target == "class":
             return output.softmax(-1)
         return output.sigmoid() if self.info.target == "labels" else output
+
+    def _encoded(self, data: Data | Sequence[Data] | GraphDataset) -> GraphDataset:
+        """Return new data with encodings; of graphs in memory none is left in the cache."""
+        if isinstance(data, GraphDataset):
+            return encoded(data, self.config)
+        dataset = new_graphs(graphs_of(data, "predict"), self.info, self._columns, self.schema)
+        with Cache.temporary() as cache:
+            return encoded(dataset, self.config, cache)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.kept[0].about.get("given", {}) if self.kept else {}
+        return found
+
+    @property
+    def _columns(self) -> dict[str, int]:
+        """Return how many columns x, ``edge_attr`` and ``edge_weight`` had; of old runs what the network takes."""
+        c = self.network.config
+        found: dict[str, int] = self._given.get("columns", {"x": c["in_channels"], "edge_attr": c["edge_columns"]})
+        return found
+
+    def __repr__(self) -> str:
+        """Say what was trained on what, and how well it does."""
+        return described(self.info, self.config, self.kept)
 
 
 def seed_folders(path: str | Path) -> list[Path]:
@@ -100,18 +205,25 @@ def load_run(path: str | Path) -> Run:
     Args:
         path: as given to ``geco train --out``, or the folder of one seed in it.
     """
-    best = seed_folders(path)[0] / "best"
-    try:
-        entry = read_entry(best)
-    except ValueError as error:
-        raise CheckpointError(f"{error}; train it again") from error
-    check_format(entry, str(best))
-    about, where = entry.about, str(best)
+    folders = seed_folders(path)
+    data = data_folder(folders[0])
+    return run_of(tuple(map(Kept, folders)), partial(read_data, data) if has_entry(data) else None)
+
+
+def run_of(kept: tuple[Kept, ...], data: Callable[[], GraphDataset] | None = None) -> Run:
+    """Return the run of which these seeds are kept, with the network of the first.
+
+    Args:
+        kept: of each seed.
+        data: gives the data that was given in memory.
+    """
+    first = kept[0]
+    about, where = first.best.about, first.where
+    check_format(first.best, where)
     try:
         network = Network(**Network.upgraded(about["network"], about["format"]))
-        network.load_state_dict(entry.arrays)
+        network.load_state_dict(first.best.arrays)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
-        config = from_table(as_saved(about["config"]), Config(), where)
-        return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+        return Run(network.eval(), Info.from_json(about["info"]), first.config, schema, kept, data)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error

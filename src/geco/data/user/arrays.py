@@ -28,7 +28,7 @@ from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import Field
 from geco.errors import DataError
 
-__all__ = ["ARRAY_SUFFIXES", "count_nodes", "read_arrays"]
+__all__ = ["ARRAY_SUFFIXES", "Arrays", "count_nodes", "describe", "label_fields", "masked_parts", "read_arrays"]
 
 ARRAY_SUFFIXES = (".npz", ".pt", ".pth", ".safetensors")
 FILE = "arrays"  # their table in the schema
@@ -56,14 +56,14 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     if (schema.level == "link") if schema else (options.task == "link"):
         return _links(path, arrays, ends, nodes, options, schema)
     label = (schema.select(FILE, "label")[0].name if schema else None) or (options.label[0] if options.label else "y")
-    labels = read_labels(_label_fields(path, arrays, label, nodes, schema), options.task, nodes, schema)
+    labels = read_labels(label_fields(path, arrays, label, nodes, schema), options.task, nodes, schema)
     times = _times(path, arrays, nodes, options)
-    splits, notes = read_splits(labels, _parts(path, arrays, nodes), str(path), options, schema, times=times)
+    splits, notes = read_splits(labels, masked_parts(path, arrays, nodes), str(path), options, schema, times=times)
     ends, rows, edge_notes = spread(ends, nodes, schema.directed if schema else options.directed)
     graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends), "y": labels.y}
     graph |= {name: values[rows] for name, values in _edge_values(path, arrays).items()}
     info = labels.info(path.stem, "node", options, schema)
-    columns = [_describe(name, array, label) for name, array in arrays.items()]
+    columns = [describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema(
         "arrays", info, options.directed, columns, [*edge_notes, *notes]
     )
@@ -79,7 +79,7 @@ def _links(
         return as_messages(graph, schema), schema
     times = _times(path, arrays, ends.shape[1], options)
     dataset, notes = as_links(path, graph, options, {} if times is None else {"times": times})
-    columns = [_describe(name, array, "") for name, array in arrays.items()]
+    columns = [describe(name, array, "") for name, array in arrays.items()]
     return dataset, link_schema("arrays", dataset, options.directed, columns, notes)
 
 
@@ -184,7 +184,7 @@ def _floats(path: Path, name: str, array: np.ndarray, rows: int) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, np.float32))
 
 
-def _label_fields(path: Path, arrays: Arrays, name: str, nodes: int, schema: Schema | None) -> list[Field]:
+def label_fields(path: Path, arrays: Arrays, name: str, nodes: int, schema: Schema | None) -> list[Field]:
     """Return the labels column by column; classes of -1 are missing."""
     if name not in arrays and schema is not None:
         return []
@@ -206,8 +206,8 @@ def _series(column: np.ndarray) -> pd.Series:
     return numbers.where(numbers != -1) if column.dtype.kind == "i" else numbers
 
 
-def _parts(path: Path, arrays: Arrays, nodes: int) -> list[np.ndarray]:
-    """Return 0, 1, 2 or -1 of each node, for each split the file gives."""
+def masked_parts(path: Path, arrays: Arrays, nodes: int) -> list[np.ndarray]:
+    """Return 0, 1, 2 or -1 of each node, for each split that arrays or masks give."""
     if "split" in arrays:
         field = Field("split", _series(arrays["split"].ravel()), lambda row: f"{path}, split, row {row}")
         if len(field.values) != nodes:
@@ -264,7 +264,8 @@ def _wanted(path: Path, arrays: Arrays, name: str) -> np.ndarray:
     raise DataError(f"{path}: no array {name!r} among {', '.join(arrays) or 'none'}.{hint}")
 
 
-def _describe(name: str, array: np.ndarray, label: str) -> Column:
+def describe(name: str, array: np.ndarray, label: str) -> Column:
+    """Return what was understood of an array."""
     used: dict[str, Role] = {
         label: "label",
         "x": "feature",
