@@ -133,6 +133,7 @@ def build(config: Config, dataset: GraphDataset) -> Network:
         edge_categories=info.edge_categories,
         vocabulary=len(info.names) if info.target == "tokens" else 0,
         options=_options(config, dataset),
+        edge_data=m.edges == "used",
         standardise_targets=m.targets == "standardised",
         inputs={**keywords(NodeEncoder, vars(m)), "init": m.embedding_init, "robust": m.scaling == "robust"},
         head=_head(config),

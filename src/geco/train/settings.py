@@ -125,6 +125,10 @@ class ModelConfig:
     """How values are learnt; predictions and scores are in their own units either way. auto is standardised, by the
     training part.
     """
+    edges: Literal["used", "partly"] = "used"
+    """Weights and features of edges are used by all layers that can; partly is for what was trained before that: weights
+    by GECO alone, features by GatedGCN and GINE of a hybrid.
+    """
     embedding_init: Literal["xavier", "normal"] = "xavier"
     """How tables of categories start."""
     pool: Literal["mean", "sum", "max", "attention"] = "mean"
