@@ -1,8 +1,8 @@
 """What a new user tries first, as typed: the fifteen mistakes found at a first use, each named by what holds now.
 
-Held elsewhere, more widely: failed starts in `tests/train/test_failed_start.py`, words of `geco train` in
-`tests/cli/test_settings.py`, who uses edge data in `tests/train/test_unused.py`. Windows has `tests/cli/test_windows.py`
-to itself.
+Held elsewhere, more widely: failed starts in `tests/train/test_failed_start.py`, words of `geco train`, such as flags
+before the name, in `tests/cli/test_settings.py`, who uses edge data in `tests/train/test_unused.py`. Windows has
+`tests/cli/test_windows.py` to itself.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import contextlib
 import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import termios
 import time
 from pathlib import Path
 
@@ -73,13 +71,6 @@ def test_the_configuration_of_a_run_trains_its_data_set(capsys: Capture, pets: P
     geco(capsys, "train", "pets", *QUICK, "--model.name", "gcn", "--out", tmp_path / "r")
     out, _ = geco(capsys, "train", "--config", tmp_path / "r" / "seed-0" / "config.toml", "--out", tmp_path / "s")
     assert "\npets, gcn: test accuracy" in out
-
-
-def test_a_flag_before_the_name_leaves_its_configuration(capsys: Capture) -> None:
-    shown = [geco(capsys, "train", *words, "--dry-run")[0] for words in (("echo", "--offline"), ("--offline", "echo"))]
-    first, second = (re.findall(r"^\w+ = .*$", out, re.MULTILINE) for out in shown)
-    assert first == second
-    assert 'name = "echo"' in first
 
 
 def test_paths_may_be_text(capsys: Capture, pets: Path, tmp_path: Path) -> None:
@@ -166,6 +157,7 @@ def _edges(capsys: Capture) -> int:
     return int(found[1].replace(",", ""))
 
 
+@pytest.mark.xfail(strict=True, reason="GECOConv takes any order until it checks its second argument")
 def test_widths_in_and_out_as_pyg_has_them_are_refused_with_the_right_call() -> None:
     from geco.nn import GECOConv
 
@@ -181,6 +173,7 @@ def test_eval_is_over_all_seeds(capsys: Capture, pets: Path, tmp_path: Path) -> 
     assert re.search(r"^mean +\d\.\d{4} ± ", out, re.MULTILINE)
 
 
+@pytest.mark.xfail(strict=True, reason="curves are of the first seed until the report draws bands")
 def test_a_report_draws_all_seeds_and_tells_small_times(capsys: Capture, pets: Path, tmp_path: Path) -> None:
     imported(capsys, pets)
     geco(capsys, "train", "pets", *QUICK, "--train.epochs", "3", "--seeds", "0", "1", "--out", tmp_path / "r")
@@ -235,12 +228,13 @@ def test_the_bar_of_a_run_that_goes_on_starts_where_the_run_does(
     (tmp_path / "r" / "seed-0" / "result.json").unlink()
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     geco(capsys, *words, "--resume", "auto")
-    assert "2/2" in terminal.getvalue()
     assert " 0/2" not in terminal.getvalue(), "as if both epochs had been trained in no time"
+    assert " 2/2" in terminal.getvalue()
 
 
 @pytest.mark.slow
 def test_what_is_said_at_an_interrupt_is_below_the_bar(tmp_path: Path) -> None:
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(ours, (24, 100))
     os.set_blocking(ours, False)

@@ -44,7 +44,9 @@ class DataConfig:
     workers: int = 0
     """Processes that prepare batches."""
     undirected: bool = True
-    """Add the reverse of every edge (to single graphs; graph collections keep theirs)."""
+    """Add the reverse of every edge (to single graphs; graph collections keep theirs, and so does what was imported with
+    --directed).
+    """
 
     def __post_init__(self) -> None:
         """Check names and ranges."""

@@ -5,6 +5,7 @@ Shapes: N nodes, B graphs, T targets.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from geco.train.links import pair_scores
 
 __all__ = ["Run", "load_run", "seed_folders"]
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -37,6 +40,25 @@ class Run:
     info: Info
     config: Config
     schema: Schema | None
+    data: str = ""  # fingerprint of what it was trained on, where it is known
+
+    def check(self, dataset: GraphDataset) -> None:
+        """Refuse data that asks for something else than the data of training did, and warn of data that has changed.
+
+        Args:
+            dataset: of the run, as it is today, with its encodings.
+        """
+        now, then = dataset.info, self.info
+        if (now.level, now.target, now.num_targets, now.names) != (then.level, then.target, then.num_targets, then.names):
+            raise DataError(
+                f"{then.name} has changed since the run was trained: it asks for {_asked(now)}, then for {_asked(then)}; "
+                "train again, or import the files as they were"
+            )
+        if self.data and dataset.fingerprint != self.data:
+            logger.warning(
+                f"warning: {then.name} has changed since the run was trained: what was trained on may be in what is "
+                "scored"
+            )
 
     def reading(self, path: Path) -> Schema:
         """Return how new files are to be read: as those the network was trained on, or as molecules are."""
@@ -61,7 +83,7 @@ class Run:
         """
         if not isinstance(self.network.head, LinkHead):
             raise UsageError(f"the network predicts {self.info.level}s, not links; use predict")
-        z = self.network(as_trained(encoded(dataset, self.config)[0], self.config)).float()
+        z = self.network(as_trained(encoded(dataset, self.config)[0], self.config, self.info)).float()
         both = self.info.names == (UNDIRECTED,)
         return pair_scores(self.network.head, z, pairs, both=both).sigmoid()
 
@@ -72,13 +94,18 @@ class Run:
             raise UsageError("the network predicts links, of pairs of nodes; use predict_links")
         dataset = encoded(dataset, self.config)
         if len(dataset) == 1 and self.info.level == "node":
-            output: Tensor = self.network(as_trained(dataset[0], self.config)).float()
+            output: Tensor = self.network(as_trained(dataset[0], self.config, self.info)).float()
         else:
             loader = GraphLoader(dataset, range(len(dataset)), self.config.data.batch_size, shuffle=False)
             output = torch.cat([self.network(batch).float() for batch in loader.epoch(0)])
         if self.info.target == "class":
             return output.softmax(-1)
         return output.sigmoid() if self.info.target == "labels" else output
+
+
+def _asked(info: Info) -> str:
+    names = f" {', '.join(info.names[:5])}{' ...' if len(info.names) > 5 else ''}" if info.names else ""
+    return f"{info.num_targets} {info.target} of {info.level}s{names}"
 
 
 def seed_folders(path: str | Path) -> list[Path]:
@@ -112,6 +139,6 @@ def load_run(path: str | Path) -> Run:
         network.load_state_dict(entry.arrays)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
         config = from_table(as_saved(about["config"]), Config(), where)
-        return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+        return Run(network.eval(), Info.from_json(about["info"]), config, schema, about.get("data", ""))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error

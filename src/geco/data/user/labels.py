@@ -62,7 +62,8 @@ class Labels:
     def info(self, name: str, level: Level, options: OwnOptions, schema: Schema | None = None) -> Info:
         """Return what the data set asks for."""
         metric = schema.metric if schema else options.metric or METRICS[self.target]
-        return Info(name, level, self.target, len(self.names), metric, names=self.names)
+        directed = schema.directed if schema else options.directed
+        return Info(name, level, self.target, len(self.names), metric, names=self.names, directed=directed)
 
     def schema(
         self,
