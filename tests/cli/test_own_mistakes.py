@@ -88,3 +88,64 @@ def test_scores_on_data_that_changed_are_said_to_be(capsys: Capture, tmp_path: P
     geco(capsys, *again)
     said = geco(capsys, "eval", tmp_path / "r", code=3)
     assert "it asks for 2 class of nodes bat, dog, then for 2 class of nodes cat, dog; train again" in said
+
+
+def test_minus_one_is_said_to_be_a_class(capsys: Capture, tmp_path: Path) -> None:
+    folder = files(tmp_path / "in", age=age, label=lambda i: (-1, 0, 1)[i % 3])
+    said = trained(capsys, folder, tmp_path / "r")
+    assert "warning: -1 is taken as a class (14 rows); if it means unknown, leave these cells empty" in said
+    assert "3 classes of nodes" in said
+    files(folder, age=age, label=lambda i: (-1, 1)[i % 2])
+    assert "warning" not in trained(capsys, folder, tmp_path / "s")
+
+
+def test_a_class_that_training_has_none_of_is_named(capsys: Capture, tmp_path: Path) -> None:
+    part = ("train", "train", "train", "valid", "test")
+    folder = files(
+        tmp_path / "in", age=lambda i: i % 7, split=lambda i: part[i // 8], label=lambda i: kind(i) if i < 32 else "elk"
+    )
+    said = trained(capsys, folder, tmp_path / "r")
+    wanted = "warning: mine: split 0 trains on none of the classes elk, which 8 of validation and test are"
+    assert wanted in said
+
+
+def copied(i: int) -> str:
+    return {"cat": "felis", "dog": "canis"}[kind(i)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"copy": copied, "label": kind}, True),
+        ({"copy": lambda i: 3 + i % 2, "label": kind}, True),
+        ({"copy": lambda i: 3 + (i % 2 and i < 30), "label": kind}, False),
+        ({"copy": lambda i: 9.5 * i, "label": lambda i: i / 7}, True),
+        ({"copy": lambda i: 9.5 * i + (i == 30), "label": lambda i: i / 7}, False),
+    ],
+)
+def test_a_feature_that_tells_the_label_is_named(
+    capsys: Capture, tmp_path: Path, columns: dict[str, Cells], told: bool
+) -> None:
+    said = trained(capsys, files(tmp_path / "in", age=age, **columns), tmp_path / "r")
+    assert ("warning: the feature copy tells the " in said) == told
+    assert said.count("; if it is not known before, leave it out: --ignore copy") == told
+
+
+def test_labels_that_are_all_alike(capsys: Capture, tmp_path: Path) -> None:
+    folder, words = tmp_path / "in", ("data", "import", tmp_path / "in", "--name", "mine")
+    for value in (7, 3.5, "cat"):
+        files(folder, age=age, label=lambda _, value=value: value)  # type: ignore[misc]
+        assert "there is nothing to learn; choose with --label" in geco(capsys, *words, code=3)
+    files(folder, age=age, a=lambda i: i % 2, b=lambda _: 1)
+    said = geco(capsys, *words, "--label", "a", "b")
+    assert "warning: every b is 1, there is nothing to learn in it; leave it out: --ignore b" in said
+
+
+def test_weights_that_cancel_are_refused_with_what_to_do(capsys: Capture, tmp_path: Path) -> None:
+    edges = ["source,target,weight", *(f"n{i},n{(i + 1) % NODES},{-2 if i == 5 else 1}" for i in range(NODES))]
+    folder = files(tmp_path / "in", edges=edges, age=age, label=kind)
+    geco(capsys, "data", "import", folder, "--name", "mine")
+    words = ("train", "mine", *QUICK, "--out", tmp_path / "r")
+    assert "(--model.adjacency none)" in geco(capsys, *words, code=2)
+    assert "make weights positive" in geco(capsys, *words, "--model.name", "gcn", code=2)
+    geco(capsys, *words, "--model.adjacency", "none")

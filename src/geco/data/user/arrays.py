@@ -20,6 +20,7 @@ from torch import Tensor
 from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset
 from geco.data.safe.readers import read_npz, read_torch
+from geco.data.user.doubts import doubts
 from geco.data.user.edges import spread
 from geco.data.user.labels import read_labels, read_parts, read_splits
 from geco.data.user.links import as_links, as_messages, link_schema
@@ -65,7 +66,7 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     info = labels.info(path.stem, "node", options, schema)
     columns = [_describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema(
-        "arrays", info, options.directed, columns, [*edge_notes, *notes]
+        "arrays", info, options.directed, columns, [*edge_notes, *notes, *doubts(labels)]
     )
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset, Level, Split
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
+from geco.data.user.doubts import doubts
 from geco.data.user.edges import cut, edge_values, read_ends, read_owners, spread
 from geco.data.user.features import features
 from geco.data.user.ids import connect
@@ -107,9 +108,10 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
     if schema is None:
         blank = [] if found.x.shape[1] else ["nodes have no feature columns: each gets a single feature, 1"]
         columns = found.columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
-        schema = found.labels.schema(
-            "tables", info, options.directed, columns, [*sheets.written, *edge_notes, *blank, *found.notes]
-        )
+        used = [column.name for column in found.columns if (column.file, column.role) == ("nodes", "feature")]
+        told = [sheets.nodes.table.field(name) for name in used] if sheets.level == "node" else []
+        notes = [*sheets.written, *edge_notes, *blank, *found.notes, *doubts(found.labels, told)]
+        schema = found.labels.schema("tables", info, options.directed, columns, notes)
     return dataset, schema
 
 
