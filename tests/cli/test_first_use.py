@@ -95,7 +95,15 @@ def test_paths_may_be_text(capsys: Capture, pets: Path, tmp_path: Path) -> None:
 def test_a_metric_that_cannot_work_is_refused_at_import(
     capsys: Capture, pets: Path, flags: list[str], said: str
 ) -> None:
-    words = ["data", "import", pets, "--name", "pets", *(["--label", "group"] if "--label" not in flags else []), *flags]
+    words = [
+        "data",
+        "import",
+        pets,
+        "--name",
+        "pets",
+        *(["--label", "group"] if "--label" not in flags else []),
+        *flags,
+    ]
     assert said in refused(capsys, 2, *words)
     assert "pets" not in geco(capsys, "data", "list")[0]
 

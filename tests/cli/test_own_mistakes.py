@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from geco.cli.main import main
 from geco.train.trained_run import load_run
@@ -20,7 +19,10 @@ Cells = Callable[[int], object]
 def files(folder: Path, *, edges: list[str] | None = None, **columns: Cells) -> Path:
     """Write a ring of nodes with the given columns."""
     folder.mkdir(exist_ok=True)
-    rows = [",".join(["id", *columns]), *(",".join([f"n{i}", *(str(c(i)) for c in columns.values())]) for i in range(NODES))]
+    rows = [
+        ",".join(["id", *columns]),
+        *(",".join([f"n{i}", *(str(c(i)) for c in columns.values())]) for i in range(NODES)),
+    ]
     (folder / "nodes.csv").write_text("\n".join(rows))
     ring = [f"n{i},n{(i + 1) % NODES}" for i in range(NODES)]
     (folder / "edges.csv").write_text("\n".join(edges or ["source,target", *ring]))
@@ -54,9 +56,7 @@ def kind(i: int) -> str:
 
 
 @pytest.mark.parametrize("weight", [False, True])
-def test_directed_edges_stay_directed_in_training_and_prediction(
-    capsys: Capture, tmp_path: Path, weight: bool
-) -> None:
+def test_directed_edges_stay_directed_in_training_and_prediction(capsys: Capture, tmp_path: Path, weight: bool) -> None:
     lines = [f"n0,n{i}{',1' if weight else ''}" for i in range(1, NODES)]
     folder = files(tmp_path / "in", edges=["source,target" + ",weight" * weight, *lines], age=age, label=kind)
     said = trained(capsys, folder, tmp_path / "r", "--directed")
@@ -149,3 +149,57 @@ def test_weights_that_cancel_are_refused_with_what_to_do(capsys: Capture, tmp_pa
     assert "(--model.adjacency none)" in geco(capsys, *words, code=2)
     assert "make weights positive" in geco(capsys, *words, "--model.name", "gcn", code=2)
     geco(capsys, *words, "--model.adjacency", "none")
+
+
+def test_a_metric_without_a_value_is_refused_before_training(capsys: Capture, tmp_path: Path) -> None:
+    part = ("train", "train", "valid", "test")
+    columns = {"split": lambda i: part[i // 10], "label": lambda i: i % 2 if i < 30 else 1}
+    folder = files(tmp_path / "in", age=age, **columns)
+    geco(capsys, "data", "import", folder, "--name", "mine", "--metric", "auroc")
+    said = geco(capsys, "train", "mine", *QUICK, "--out", tmp_path / "r", code=3)
+    assert "mine: split 0, the test part: AUROC needs a label with at least one positive and one negative" in said
+    assert "parameters" not in said, "nothing was begun"
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_finished_run_keeps_its_result_if_it_cannot_go_on(capsys: Capture, tmp_path: Path) -> None:
+    folder = files(tmp_path / "in", age=age, label=kind)
+    trained(capsys, folder, tmp_path / "r")
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "r" / "seed-0").glob("*.*")}
+    geco(capsys, "data", "import", folder, "--name", "mine", "--replace", "--seed", "1")
+    words = ("train", "mine", *QUICK, "--train.epochs", "4", "--out", tmp_path / "r", "--resume", "auto")
+    assert "has changed since" in geco(capsys, *words, code=4)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r" / "seed-0").glob("*.*")} == kept
+    assert "result.json" in kept
+
+
+@pytest.mark.parametrize(
+    ("columns", "same"),
+    [
+        ({"label": kind, "hue": lambda i: "xyz"[i % 3], "age": age}, True),
+        ({"age": age, "hue": lambda i: "xyz"[i % 3], "more": lambda i: i, "note": lambda i: f"note {i}"}, True),
+        ({"age": age, "hue": lambda i: "xyz"[i % 3], "label": lambda i: "elk", "split": lambda i: "?"}, True),
+        ({"hue": lambda i: "xyz"[i % 3]}, "no column 'age' among id, hue"),
+        (
+            {"age": age, "hue": lambda i: "xyzw"[i % 4]},
+            "'w' is none of the values known (x, y, z); leave the cell empty",
+        ),
+        (
+            {"age": lambda i: "old" if i == 3 else 2, "hue": lambda i: "x"},
+            "line 5, column age: 'old' is not a number; fix",
+        ),
+    ],
+    ids=["another order", "more columns", "labels and splits never seen", "fewer columns", "a new value", "no number"],
+)
+def test_new_files_are_read_by_the_names_of_their_columns(
+    capsys: Capture, tmp_path: Path, columns: dict[str, Cells], same: bool | str
+) -> None:
+    part = ("train", "train", "valid", "test")
+    folder = files(tmp_path / "in", age=age, hue=lambda i: "xyz"[i % 3], label=kind, split=lambda i: part[i // 10])
+    trained(capsys, folder, tmp_path / "r")
+    words = ("predict", tmp_path / "r", "-o", tmp_path / "out.csv", "--data")
+    geco(capsys, *words, folder)
+    before = (tmp_path / "out.csv").read_text()
+    said = geco(capsys, *words, files(tmp_path / "new", **columns), code=0 if same is True else 3)
+    assert (tmp_path / "out.csv").read_text() == before
+    assert same is True or same in said

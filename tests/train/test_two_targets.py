@@ -1,5 +1,5 @@
-"""Two values in units 80 times apart, polar surface (TPSA) and logP of molhiv's molecules, computed by RDKit: from one's
-own CSV file by `geco data import` and `geco train`, beside the same with values of deviation 1 made by hand.
+"""Two values in units 80 times apart, polar surface (TPSA) and logP of molhiv's molecules, computed by RDKit: from
+one's own CSV file by `geco data import` and `geco train`, beside the same with values of deviation 1 made by hand.
 """
 
 from __future__ import annotations

@@ -116,7 +116,9 @@ def test_a_weighted_gcn_is_that_of_pyg(loops: bool) -> None:
 
 
 def test_a_gcn_refuses_weights_it_has_no_root_of() -> None:
-    with pytest.raises(ValueError, match=r"edge weights into node 1 and its self loop add up to -1; .*make weights pos"):
+    with pytest.raises(
+        ValueError, match=r"edge weights into node 1 and its self loop add up to -1; .*make weights pos"
+    ):
         SparseGCNConv(2, 2)(torch.ones(3, 2), torch.tensor([[0], [1]]), torch.tensor([-2.0]))
 
 

@@ -18,8 +18,8 @@ from torch import Tensor
 from geco.data.collate import check, with_splits
 from geco.data.dataset import ENDS, GraphDataset, Info
 from geco.errors import DataError
-from geco.train.metrics import check_metric
-from geco.train.targets import targets
+from geco.train.metrics import METRICS, check_metric
+from geco.train.targets import GUESS, targets
 
 __all__ = ["check_batches", "check_inputs", "column_names"]
 
@@ -61,6 +61,7 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
     check(with_splits(dataset, []))  # splits are checked further below
     _check_parts(dataset, split)
     _check_classes(dataset, split)
+    _check_scores(dataset, split)
 
 
 def column_names(schema: Mapping[str, Any] | None) -> list[str]:
@@ -196,10 +197,25 @@ def _check_classes(dataset: GraphDataset, number: int) -> None:
     if bool(asked.any()):
         unseen = asked.nonzero().view(-1).tolist()
         names = ", ".join(info.names[i] if i < len(info.names) else str(i) for i in unseen[:5])
+        more = " ..." if len(unseen) > 5 else ""
         logger.warning(
-            f"warning: {info.name}: split {number} trains on none of the classes {names}{' ...' if len(unseen) > 5 else ''}"
-            f", which {int(asked.sum()):,} of validation and test are; they cannot be learnt"
+            f"warning: {info.name}: split {number} trains on none of the classes {names}{more}, which"
+            f" {int(asked.sum()):,} of validation and test are; they cannot be learnt"
         )
+
+
+def _check_scores(dataset: GraphDataset, number: int) -> None:
+    """Refuse parts on which the metric has no value, such as one class of two, before anything is trained for it."""
+    info, split = dataset.info, dataset.split(number)
+    if info.level == "link" or info.target not in GUESS:
+        return
+    for part in PARTS[1:]:
+        y = targets(dataset, getattr(split, part))
+        y = y[y >= 0] if info.target == "class" else y
+        try:
+            METRICS[info.metric].score(torch.zeros(1, info.num_targets).expand(len(y), -1), y)
+        except DataError as error:
+            raise DataError(f"{info.name}: split {number}, the {part} part: {error}") from error
 
 
 def _labelled(dataset: GraphDataset) -> Tensor:

@@ -44,8 +44,8 @@ class DataConfig:
     workers: int = 0
     """Processes that prepare batches."""
     undirected: bool = True
-    """Add the reverse of every edge (to single graphs; graph collections keep theirs, and so does what was imported with
-    --directed).
+    """Add the reverse of every edge, to single graphs; collections keep theirs, and so does what was imported with
+    --directed.
     """
 
     def __post_init__(self) -> None:
@@ -127,9 +127,9 @@ class ModelConfig:
     """How values are learnt; predictions and scores are in their own units either way. auto is standardised, by the
     training part.
     """
-    edges: Literal["used", "partly"] = "used"
-    """Weights and features of edges are used by all layers that can; partly is for what was trained before that: weights
-    by GECO alone, features by GatedGCN and GINE of a hybrid.
+    edges: Literal["auto", "used", "partly"] = "auto"
+    """Weights and features of edges: used by all layers that can, or partly, as in runs begun before that: weights by
+    GECO alone, features by GatedGCN and GINE of a hybrid. auto is used where it differs.
     """
     embedding_init: Literal["xavier", "normal"] = "xavier"
     """How tables of categories start."""

@@ -49,10 +49,15 @@ class Run:
             dataset: of the run, as it is today, with its encodings.
         """
         now, then = dataset.info, self.info
-        if (now.level, now.target, now.num_targets, now.names) != (then.level, then.target, then.num_targets, then.names):
+        if (now.level, now.target, now.num_targets, now.names) != (
+            then.level,
+            then.target,
+            then.num_targets,
+            then.names,
+        ):
             raise DataError(
-                f"{then.name} has changed since the run was trained: it asks for {_asked(now)}, then for {_asked(then)}; "
-                "train again, or import the files as they were"
+                f"{then.name} has changed since the run was trained: it asks for {_asked(now)}, then for "
+                f"{_asked(then)}; train again, or import the files as they were"
             )
         if self.data and dataset.fingerprint != self.data:
             logger.warning(

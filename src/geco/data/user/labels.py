@@ -100,7 +100,9 @@ def read_labels(fields: Sequence[Field], task: str | None, rows: int, schema: Sc
     names = schema.names if schema else tuple(read)
     y = np.stack([read.get(name, np.full(rows, np.nan)) for name in names], 1)
     if schema is None and len(names) == 1 and (value := np.nanmax(y)) == np.nanmin(y):
-        raise DataError(f"{fields[0].where(0)}: every label is {value:g}, there is nothing to learn; choose with --label")
+        raise DataError(
+            f"{fields[0].where(0)}: every label is {value:g}, there is nothing to learn; choose with --label"
+        )
     return Labels(torch.from_numpy(y.astype(np.float32)), target, names)
 
 

@@ -62,8 +62,8 @@ def _looping(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> 
     if not bool((degree > 0).all()):
         lowest, node = degree.detach().min(0)
         raise ValueError(
-            f"edge weights into node {int(node)} and its self loop add up to {float(lowest):.3g}; a GCN needs sums above "
-            "0: make weights positive"
+            f"edge weights into node {int(node)} and its self loop add up to {float(lowest):.3g}; a GCN needs "
+            "sums above 0: make weights positive"
         )
     return missing.unsqueeze(1), degree.unsqueeze(1)
 

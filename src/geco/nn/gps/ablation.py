@@ -114,7 +114,12 @@ class Cascade(nn.Module):
             check_features(x, self.channels)
             graph = prepare(x, edge_index, batch, edge_weight, permutation, None)
         check_not_single(x, self.training)
-        known = {"edge_index": graph.edge_index, "batch": batch, "edge_attr": edge_attr, "edge_weight": graph.edge_weight}
+        known = {
+            "edge_index": graph.edge_index,
+            "batch": batch,
+            "edge_attr": edge_attr,
+            "edge_weight": graph.edge_weight,
+        }
         parts = [x] if self.local is None else [x, self._nearby(x, graph, known)]
         if isinstance(self.context, GlobalContext):
             return self.context.mix(parts, graph.rings, self.norm)

@@ -104,8 +104,8 @@ class Network(nn.Module):
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
             "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden_channels": hidden_channels,
             "num_layers": num_layers, "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion,
-            "heads": heads, "edge_data": edge_data, "standardise_targets": standardise_targets, "options": options, "inputs": inputs or {},
-            "head": head or {},
+            "heads": heads, "edge_data": edge_data, "standardise_targets": standardise_targets, "options": options,
+            "inputs": inputs or {}, "head": head or {},
         }  # fmt: skip
         inputs = inputs or {}
         self.level, self.input_dropout, self.edge_data = level, input_dropout, edge_data
