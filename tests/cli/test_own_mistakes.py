@@ -203,3 +203,33 @@ def test_new_files_are_read_by_the_names_of_their_columns(
     said = geco(capsys, *words, files(tmp_path / "new", **columns), code=0 if same is True else 3)
     assert (tmp_path / "out.csv").read_text() == before
     assert same is True or same in said
+
+
+@pytest.mark.parametrize(
+    ("label", "flags", "said"),
+    [
+        (lambda i: i % 25, [], "25 different numbers are taken as classes; if they are values, give --task values"),
+        (lambda i: i % 25, ["--task", "values"], ""),
+        (lambda i: i % 15, [], ""),
+        (
+            lambda i: f"{1_700_000_000.5 + 100 * i}",
+            [],
+            "label is about 1.700002e+09 and differs little; 32-bit numbers",
+        ),
+        (lambda i: f"{1_700_000_000.5 + 1e6 * i}", [], ""),
+    ],
+)
+def test_numbers_that_are_not_what_they_seem(
+    capsys: Capture, tmp_path: Path, label: Cells, flags: list[str], said: str
+) -> None:
+    folder = files(tmp_path / "in", age=age, label=label)
+    shown = geco(capsys, "data", "import", folder, "--name", "mine", *flags)
+    assert shown.count("warning") == bool(said)
+    assert said in shown
+
+
+def test_repeated_molecules_are_counted(capsys: Capture, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,mass", *(f"{'C' * (1 + i % 8)},{i}.5" for i in range(10))]))
+    said = geco(capsys, "data", "import", tmp_path / "m.csv", "--name", "mine")
+    assert "warning: 2 rows repeat the SMILES of another; training and test may share them" in said

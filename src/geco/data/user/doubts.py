@@ -5,6 +5,7 @@ Shapes: N rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,10 +18,12 @@ __all__ = ["doubts"]
 
 LOOK = 1000  # rows that show that a column does not tell the label
 SURE = 1e-9  # of a correlation beside 1
+MANY = 20  # classes that are numbers
+ROUGH = 0.01  # of their deviation, to which 32-bit values may be rounded
 
 
 def doubts(labels: Labels, features: Sequence[Field] = ()) -> list[str]:
-    """Return notes on labels of which one may mean unknown, that are all alike, or that a feature tells.
+    """Return notes on labels that may mean something else, that are all alike or too fine, or that a feature tells.
 
     Args:
         labels: of the rows.
@@ -40,24 +43,33 @@ def doubts(labels: Labels, features: Sequence[Field] = ()) -> list[str]:
         f"known before, leave it out: --ignore {name}"
         for name in told
     ]
-    return [f"warning: {line}" for line in (*_unknown(labels), *_alike(labels), *lines)]
+    return [f"warning: {line}" for line in (*_classes(labels), *_values(labels), *lines)]
 
 
-def _unknown(labels: Labels) -> Iterator[str]:
-    """Yield a line if -1 is a class beside 0 and others, as many write what they do not know."""
-    if labels.target == "class" and {"-1", "0"} <= set(labels.names):
+def _classes(labels: Labels) -> Iterator[str]:
+    """Yield a line if -1 is a class beside 0 and others, as many write what they do not know, and if there are many
+    numbers, which may be values.
+    """
+    if labels.target != "class":
+        return
+    if {"-1", "0"} <= set(labels.names):
         count = labels.counts[labels.names.index("-1")]
         yield f"-1 is taken as a class ({count:,} rows); if it means unknown, leave these cells empty"
+    if len(labels.names) > MANY and all(re.fullmatch(r"-?[\d.]+", name) for name in labels.names):
+        yield f"{len(labels.names)} different numbers are taken as classes; if they are values, give --task values"
 
 
-def _alike(labels: Labels) -> Iterator[str]:
-    """Yield a line for each of several labels or values that is the same in every row."""
+def _values(labels: Labels) -> Iterator[str]:
+    """Yield a line for each of several labels or values that is the same in every row, or too fine for 32 bits."""
     if labels.target == "class":
         return
     for name, column in zip(labels.names, labels.y.double().numpy().T, strict=True):
         known = column[~np.isnan(column)]
         if len(known) and (known == known[0]).all():
             yield f"every {name} is {known[0]:g}, there is nothing to learn in it; leave it out: --ignore {name}"
+        elif len(known) and np.spacing(np.float32(np.abs(known).max())) > ROUGH * known.std():
+            middle = known.mean()
+            yield f"{name} is about {middle:.7g} and differs little; 32-bit numbers round it: subtract {middle:.4g}"
 
 
 def _tells(field: Field, labels: Labels) -> bool:

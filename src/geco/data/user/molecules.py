@@ -69,8 +69,14 @@ def read_molecules(
     info = _described(labels.info(path.name.split(".")[0], "graph", options, schema))
     dataset = collect(info, graphs, splits)
     written = [f"{path.name}: {table.dialect.words}"] if table.dialect.words else []
+    again = len(texts) - len(set(texts))
+    repeats = (
+        [f"warning: {again:,} rows repeat the SMILES of another; training and test may share them"] if again else []
+    )
     columns = sheet.described(FILE)
-    return dataset, schema or labels.schema("molecules", info, False, columns, [*written, *notes, *doubts(labels)])
+    return dataset, schema or labels.schema(
+        "molecules", info, False, columns, [*written, *notes, *repeats, *doubts(labels)]
+    )
 
 
 def read_new_molecules(
