@@ -39,45 +39,11 @@ def edges_of(name: str) -> int:
     return found.num_edges
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--metric", "f1"], "no metric is called 'f1'; choose one of accuracy, micro-f1, macro-f1, auroc, ap, mae,"),
-        (["--metric", "auroc"], "the metric 'auroc' does not suit 4 classes; choose one of accuracy, micro-f1, macro"),
-        (["--metric", "mae"], "the metric 'mae' does not suit 4 classes"),
-        (["--label", "age", "--task", "values", "--metric", "accuracy"], "does not suit values; choose one of mae"),
-    ],
-)
-def test_a_metric_that_cannot_work(
-    capsys: pytest.CaptureFixture[str], files: Files, flags: list[str], said: str
-) -> None:
-    lines = refused(capsys, 2, "data", "import", str(files), "--name", "pets", *flags)
-    assert len(lines) == 1
-    assert said in lines[0]
-    assert stored("pets") is None
-
-
 def test_a_metric_that_works(run: Run, files: Files) -> None:
     run("data", "import", str(files), "--name", "pets", "--label", "tall", "--metric", "auroc")
     found = stored("pets")
     assert found is not None
     assert found.info.metric == "auroc"
-
-
-def test_nothing_is_replaced_unasked(run: Run, capsys: pytest.CaptureFixture[str], files: Files) -> None:
-    run("data", "import", str(files), "--name", "pets")
-    again = ("data", "import", str(files), "--name", "pets", "--directed")
-    (line,) = refused(capsys, 2, *again)
-    assert "you have a data set called pets; choose another name, or replace it with --replace" in line
-    assert edges_of("pets") == 46
-    run(*again, "--dry-run")
-    (files / "edges.csv").write_text("source,target\nn0,nowhere\n")
-    (line,) = refused(capsys, 3, *again, "--replace")
-    assert "'nowhere' is not a node" in line
-    assert edges_of("pets") == 46  # still there
-    (files / "edges.csv").write_text("source,target\nn0,n1\n")
-    run(*again, "--replace")
-    assert edges_of("pets") == 1
 
 
 def test_remove(run: Run, capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path) -> None:
@@ -104,28 +70,6 @@ def test_a_damaged_data_set_can_be_removed(run: Run, files: Files, tmp_path: Pat
     next((tmp_path / "cache" / "own").glob("pets-*/data.safetensors")).write_bytes(b"")
     run("data", "remove", "pets")
     assert stored("pets") is None
-
-
-@pytest.mark.parametrize("last", [True, False])
-def test_a_flag_of_several_values_leaves_the_path(
-    run: Run, capsys: pytest.CaptureFixture[str], files: Files, last: bool
-) -> None:
-    name = ["--name", "pets"]
-    run("data", "import", *(name if last else []), "--ignore", "age", "tall", str(files), *([] if last else name))
-    found = stored("pets")
-    assert found is not None
-    assert found[0].x.shape == (24, 1)
-    (line,) = refused(capsys, 2, "data", "import", "--ignore", "age", str(files / "nothing"), "--dry-run")
-    assert "Missing from geco data import: PATH" in line
-    assert line.endswith("flags of several values take all words after them: write it first")
-
-
-@pytest.mark.parametrize(("wrong", "meant"), [("digitz", "digits"), ("pests", "pets"), ("cor", "cora")])
-def test_misspelt_names(run: Run, capsys: pytest.CaptureFixture[str], files: Files, wrong: str, meant: str) -> None:
-    run("data", "import", str(files), "--name", "pets")
-    for command in (["data", "info"], ["data", "prepare"], ["train"]):
-        (line,) = refused(capsys, 3, *command, wrong)
-        assert f"no data set is called '{wrong}'; did you mean {meant}" in line
 
 
 @pytest.mark.parametrize("text", ["\x1c", "\x1f", "\x1c\n\x1c\n"])

@@ -119,7 +119,7 @@ def test_filters_are_chosen_by_what_the_data_is() -> None:
         found = chosen(Config(), dataset).model
         assert (found.filter, found.permutation) == (filter, order)
     given = Config(model=ModelConfig(filter="paper", permutation="dynamic"))
-    assert chosen(given, many).model == replace(given.model, scaling="none", targets="raw")
+    assert chosen(given, many).model == replace(given.model, scaling="none", targets="raw", edges="partly")
     assert chosen(Config(model=ModelConfig(name="hyena")), many).model.permutation == "natural"
 
 

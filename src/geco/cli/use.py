@@ -42,6 +42,7 @@ def evaluate(run: RunPath, /, data_dir: Folder = None, cache_dir: Folder = None,
     runs = [load_run(folder) for folder in seed_folders(run)]
     info, config = runs[0].info, runs[0].config
     dataset = runs[0].training_data(data_dir, offline)
+    runs[0].check(dataset)
     results = {loaded.config.seed: _scored(loaded, dataset) for loaded in runs}
     guess = {GUESS[info.target]: constant(dataset, config.data.split)} if info.target in GUESS else {}
     print_scores(results, info, guess, each=True)
@@ -153,7 +154,8 @@ def explain(
     if not isinstance(body, GECO):
         raise UsageError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
     dataset = loaded.training_data(data_dir)
-    data = as_trained(dataset[graph], loaded.config) if len(dataset) == 1 else dataset[graph]
+    loaded.check(dataset)
+    data = as_trained(dataset[graph], loaded.config, loaded.info) if len(dataset) == 1 else dataset[graph]
     if not 0 <= node < data.num_nodes:
         raise UsageError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
     x = loaded.network.embed(data)

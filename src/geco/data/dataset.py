@@ -46,6 +46,7 @@ class Info:
         names: of the targets (classes, columns, the kind of link in one graph, or the vocabulary of tokens), if they
             have any.
         note: what a reader of a result must know.
+        directed: whether edges mean something in their direction only, so that training does not add the reverse ones.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Info:
     edge_categories: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     note: str = ""
+    directed: bool = field(default=False, repr=False)  # fingerprints are older than it
 
     def to_json(self) -> dict[str, Any]:
         """Return plain types."""

@@ -83,7 +83,7 @@ def link_dataset(
     none = NonLinks(links, nodes, kind)
     _check(name, np.bincount(part, minlength=len(PARTS)).tolist(), none.count, metric)
     asked, split = _asked(links, part, none, seed)
-    info = Info(name, "link", "labels", 1, metric, names=(kind,), note=NOTE)
+    info = Info(name, "link", "labels", 1, metric, names=(kind,), note=NOTE, directed=directed)
     return collect(info, [_messages(data, kept, directed) | asked], [split])
 
 

@@ -54,7 +54,7 @@ class OneGraph:
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.info, graph = dataset.info, FullGraphLoader(dataset, config.data.split).graph
-        self.data = _whole(graph, config, device)
+        self.data = _whole(graph, config, device, self.info)
         self.masks = {"train": self.data.train_mask, "valid": self.data.val_mask, "test": self.data.test_mask}
         self.nodes = float(dataset.num_nodes)
 
@@ -85,7 +85,7 @@ class OneGraphLinks:
         self.links = LinkTask(dataset, config.data.split, config.seed, device)
         graph = dataset[0]
         del graph.edge_label_index, graph.edge_label  # the network is given nothing of what validation and test ask
-        self.data = _whole(graph, config, device)
+        self.data = _whole(graph, config, device, dataset.info)
         self.nodes = float(dataset.num_nodes)
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
@@ -149,16 +149,18 @@ def outputs_of(model: Network, loader: GraphLoader, info: Info, device: torch.de
     return torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows])
 
 
-def as_trained(data: Data, config: Config) -> Data:
-    """Return a single graph with the edges a network is trained on: both directions, if that is asked for."""
-    if config.data.undirected and "edge_weight" not in data and "edge_attr" not in data:
+def as_trained(data: Data, config: Config, info: Info) -> Data:
+    """Return a single graph with the edges a network is trained on: both directions, if that is asked for and the data
+    set it was trained on does not say that they mean something.
+    """
+    if config.data.undirected and not info.directed and "edge_weight" not in data and "edge_attr" not in data:
         data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
     return data
 
 
-def _whole(data: Data, config: Config, device: torch.device) -> Data:
+def _whole(data: Data, config: Config, device: torch.device, info: Info) -> Data:
     """Return a single graph as it is trained on, its features as sparse as they may be."""
-    data = as_trained(data, config)
+    data = as_trained(data, config, info)
     plain = device.type == "cpu" and config.train.amp == "off" and not _scaled(config)
     if data.x is not None:
         data.x = _laid_out(data.x)

@@ -25,7 +25,7 @@ from geco.errors import UsageError
 from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.conv import GECOConv, GECOLayer
 from geco.nn.gps.layer import GPSLayer
-from geco.nn.gps.local import degree_histogram
+from geco.nn.gps.local import EDGE_LAYERS, degree_histogram
 from geco.nn.gps.stack import HybridStack
 from geco.nn.model import GECO
 from geco.nn.network.encoders import Features
@@ -92,9 +92,19 @@ def chosen(config: Config, dataset: GraphDataset) -> Config:
         few = len(dataset) == 1 and m.name == "geco" and len(dataset.split(config.data.split).train) < FEW
         filter = "windows" if many else "none" if few else "mean"
     order = order if m.permutation == "auto" else m.permutation
-    scaling, learnt = _scaling(config, dataset), _learnt(m, dataset.info)
-    model = replace(m, filter=filter, permutation=order, scaling=scaling, targets=learnt)
+    m = replace(m, edges=_edges(m, dataset), scaling=_scaling(config, dataset), targets=_learnt(m, dataset.info))
+    model = replace(m, filter=filter, permutation=order)
     return replace(config, model=model)
+
+
+def _edges(model: ModelConfig, dataset: GraphDataset) -> Literal["used", "partly"]:
+    """Return what auto means: partly where that is all there is, as runs begun before had it."""
+    if model.edges != "auto":
+        return model.edges
+    given = {"edge_weight", "edge_attr"} & {key.removeprefix("edge/") for key in dataset.arrays}
+    hybrid = model.name == "hybrid" and model.local in EDGE_LAYERS
+    before = {"edge_attr"} if hybrid else {"edge_weight"} if model.name == "geco" and not model.diffusion else set()
+    return "partly" if given <= before else "used"
 
 
 def _learnt(model: ModelConfig, info: Info) -> Literal["standardised", "raw"]:
@@ -134,6 +144,7 @@ def build(config: Config, dataset: GraphDataset) -> Network:
         edge_categories=info.edge_categories,
         vocabulary=len(info.names) if info.target == "tokens" else 0,
         options=_options(config, dataset),
+        edge_data=m.edges == "used",
         standardise_targets=m.targets == "standardised",
         inputs={**keywords(NodeEncoder, vars(m)), "init": m.embedding_init, "robust": m.scaling == "robust"},
         head=_head(config),

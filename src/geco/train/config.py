@@ -58,15 +58,15 @@ def as_saved(table: dict[str, Any]) -> dict[str, Any]:
 
     Example:
         >>> as_saved({"model": {"name": "hyena", "permutation": "static"}})["model"]
-        {'scaling': 'none', 'targets': 'raw', 'name': 'hyena', 'permutation': 'natural', 'hyena_length': 1024}
+        {'scaling': 'none', 'targets': 'raw', 'edges': 'partly', 'name': 'hyena', 'permutation': 'natural', ...}
         >>> as_saved({"model": {"permutation": "structure"}})
-        {'model': {'scaling': 'none', 'targets': 'raw', 'structure_version': 1, 'permutation': 'structure'}}
+        {'model': {'scaling': 'none', 'targets': 'raw', 'edges': 'partly', 'structure_version': 1, ...}}
     """
     model = table.get("model")
     if not isinstance(model, dict):
         return table
     first = {"structure_version": 1} if model.get("permutation") == "structure" else {}
-    model = {"scaling": "none", "targets": "raw", **first, **model}
+    model = {"scaling": "none", "targets": "raw", "edges": "partly", **first, **model}
     if "hyena_length" not in model and "hyena" in (model.get("name"), model.get("mixer")):
         order = {"permutation": "natural"} if model.get("name") == "hyena" else {}
         model = {**model, **order, "hyena_length": 1024}

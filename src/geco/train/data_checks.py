@@ -18,7 +18,8 @@ from torch import Tensor
 from geco.data.collate import check, with_splits
 from geco.data.dataset import ENDS, GraphDataset, Info
 from geco.errors import DataError
-from geco.train.metrics import check_metric
+from geco.train.metrics import METRICS, check_metric
+from geco.train.targets import GUESS, targets
 
 __all__ = ["check_batches", "check_inputs", "column_names"]
 
@@ -59,6 +60,8 @@ def check_inputs(dataset: GraphDataset, split: int = 0, names: Sequence[str] = (
     _check_targets(info, dataset.arrays.get("node/y" if info.level == "node" else "graph/y"))
     check(with_splits(dataset, []))  # splits are checked further below
     _check_parts(dataset, split)
+    _check_classes(dataset, split)
+    _check_scores(dataset, split)
 
 
 def column_names(schema: Mapping[str, Any] | None) -> list[str]:
@@ -179,6 +182,40 @@ def _check_parts(dataset: GraphDataset, number: int) -> None:
             f"{int(twice[0])}; "
             "scores on what was trained on say little"
         )
+
+
+def _check_classes(dataset: GraphDataset, number: int) -> None:
+    """Warn of classes that are asked for in validation or test, and of which training has no member."""
+    info, split = dataset.info, dataset.split(number)
+    if info.target != "class" or info.level == "link":
+        return
+    counts = {}
+    for part in PARTS:
+        y = targets(dataset, getattr(split, part))
+        counts[part] = torch.bincount(y[y >= 0], minlength=info.num_targets)
+    asked = torch.where(counts["train"] == 0, counts["valid"] + counts["test"], 0)
+    if bool(asked.any()):
+        unseen = asked.nonzero().view(-1).tolist()
+        names = ", ".join(info.names[i] if i < len(info.names) else str(i) for i in unseen[:5])
+        more = " ..." if len(unseen) > 5 else ""
+        logger.warning(
+            f"warning: {info.name}: split {number} trains on none of the classes {names}{more}, which"
+            f" {int(asked.sum()):,} of validation and test are; they cannot be learnt"
+        )
+
+
+def _check_scores(dataset: GraphDataset, number: int) -> None:
+    """Refuse parts on which the metric has no value, such as one class of two, before anything is trained for it."""
+    info, split = dataset.info, dataset.split(number)
+    if info.level == "link" or info.target not in GUESS:
+        return
+    for part in PARTS[1:]:
+        y = targets(dataset, getattr(split, part))
+        y = y[y >= 0] if info.target == "class" else y
+        try:
+            METRICS[info.metric].score(torch.zeros(1, info.num_targets).expand(len(y), -1), y)
+        except DataError as error:
+            raise DataError(f"{info.name}: split {number}, the {part} part: {error}") from error
 
 
 def _labelled(dataset: GraphDataset) -> Tensor:

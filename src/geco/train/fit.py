@@ -30,7 +30,7 @@ from geco.train.kept import Kept, write_data
 from geco.train.metrics import check_metric
 from geco.train.spelling import in_python, table
 from geco.train.trained_run import Run, load_run, run_of
-from geco.train.unused import say_unused
+from geco.train.unused import warn_unused
 
 __all__ = ["fit"]
 
@@ -86,7 +86,8 @@ def fit(
         metric: name of the score, if not accuracy, ap, mae or auroc for class, labels, values or links.
         fractions: of training, validation and test, where a split is made.
         split_seed: of that split.
-        directed: for links: whether u to v is another link than v to u.
+        directed: whether edges mean something in their direction only: in one graph none are added the other way, and a
+            link from u to v is another than one from v to u.
         seeds: a run for each; the seed of ``config``, else 0, if not given.
         out: run folder, as of `geco train`, for `load_run` and the commands; without it no file is written.
         resume: go on with what ``out`` holds, if anything.
@@ -202,7 +203,7 @@ def _one(source: _Source, dataset: GraphDataset, config: Config, out: Path | Non
     about = source.schema.to_json() if source.schema else None
     trainer = Trainer(config, dataset, folder, resume=resume, schema=about)
     if first:
-        say_unused(trainer.unused, config.model.name, trainer.info.name)
+        warn_unused(trainer.unused, config.model.name, trainer.info.name)
     with Bar(f"seed {config.seed}", config.train.epochs, trainer.state.epoch) as bar:
         trainer.tell = bar.show
         result = trainer.fit()

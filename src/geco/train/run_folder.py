@@ -58,6 +58,7 @@ class RunFolder:
             raise UsageError(f"another process is training in {path}; choose another --out") from error
         self._mine = _identity(path / ".lock")
         self.boards: list[Board] = []
+        self._changes: list[tuple[str, Any, Any]] = []
         try:
             check_boards(config.train)
             self._open(resume)
@@ -80,7 +81,7 @@ class RunFolder:
         elif not resume:
             raise UsageError(f"{self.path} holds a run already; go on with --resume auto, or choose another --out")
         else:
-            self._change(_differences(self._stored(), self.config.to_json()))
+            self._check_changes()
             sweep(self.path / "best")
 
     def _stored(self) -> dict[str, Any]:
@@ -89,21 +90,24 @@ class RunFolder:
         except UsageError as error:
             raise CheckpointError(f"cannot go on in {self.path}: {error}") from error
 
-    def _change(self, changes: list[tuple[str, Any, Any]]) -> None:
-        """Take over settings that may change, and refuse all if there is one that may not."""
+    def _check_changes(self) -> None:
+        """Refuse all settings that have changed if there is one that may not."""
+        self._changes = _differences(self._stored(), self.config.to_json())
         refused = [
-            f"{name}: {old!r} there, {new!r} now" for name, old, new in changes if not self._free(name, old, new)
+            f"{name}: {old!r} there, {new!r} now" for name, old, new in self._changes if not self._free(name, old, new)
         ]
         if refused:
             raise CheckpointError(
                 f"{self.path} was started with another configuration ({'; '.join(refused)}); "
                 "give the same settings to go on, or choose another --out"
             )
-        if changes:
-            logger.info(
-                f"{self.path} goes on with " + ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in changes)
-            )
-            longer = any(name == "train.epochs" for name, *_ in changes)
+
+    def _change(self) -> None:
+        """Take over the settings that have changed."""
+        if self._changes:
+            named = ", ".join(f"{name} {new!r}, not {old!r}" for name, old, new in self._changes)
+            logger.info(f"{self.path} goes on with {named}")
+            longer = any(name == "train.epochs" for name, *_ in self._changes)
             if longer and self.config.optim.schedule in ("cosine", "linear"):
                 logger.info(f"the learning rate goes on where that of {self.config.train.epochs} epochs stands by now")
             (self.path / "result.json").unlink(missing_ok=True)  # it may no longer be the end
@@ -131,7 +135,10 @@ class RunFolder:
                 file.write(json.dumps(values) + "\n")
 
     def rewind(self, history: list[dict[str, Any]]) -> None:
-        """Make the metrics file what it was at a checkpoint; boards are told to forget what came after it."""
+        """Go on from a checkpoint that was found sound: with the settings of now, and the metrics of then; boards are
+        told to forget what came after it.
+        """
+        self._change()
         self.boards = open_boards(self.path, self.config, history[-1]["epoch"] + 1 if history else 0)
         write_file(self.path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in history).encode())
 

@@ -44,7 +44,9 @@ class DataConfig:
     workers: int = 0
     """Processes that prepare batches."""
     undirected: bool = True
-    """Add the reverse of every edge (to single graphs; graph collections keep theirs)."""
+    """Add the reverse of every edge, to single graphs; collections keep theirs, and so does what was imported with
+    --directed.
+    """
 
     def __post_init__(self) -> None:
         """Check names and ranges."""
@@ -124,6 +126,10 @@ class ModelConfig:
     targets: Literal["auto", "standardised", "raw"] = "auto"
     """How values are learnt; predictions and scores are in their own units either way. auto is standardised, by the
     training part.
+    """
+    edges: Literal["auto", "used", "partly"] = "auto"
+    """Weights and features of edges: used by all layers that can, or partly, as in runs begun before that: weights by
+    GECO alone, features by GatedGCN and GINE of a hybrid. auto is used where it differs.
     """
     embedding_init: Literal["xavier", "normal"] = "xavier"
     """How tables of categories start."""

@@ -32,7 +32,7 @@ def about_data(dataset: GraphDataset, split: int) -> str:
     """
     info, parts = dataset.info, dataset.split(split)
     one = dataset.unit != "graph"
-    sizes = [f"{dataset.num_nodes:,} nodes", f"{dataset.num_edges:,} edges"]
+    sizes = [f"{dataset.num_nodes:,} nodes", f"{dataset.num_edges:,} {'directed ' if info.directed else ''}edges"]
     sizes = sizes if one else [f"{len(dataset):,} graphs", *sizes]
     asked = f"{info.num_targets:,} {TARGETS[info.target]} of {info.level}s" if info.level != "link" else "links"
     count = ", ".join(f"{len(getattr(parts, part)):,} {part}" for part in ("train", "valid", "test"))

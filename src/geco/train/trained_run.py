@@ -5,6 +5,7 @@ Shapes: N nodes, B graphs, T targets.
 
 from __future__ import annotations
 
+import logging
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ __all__ = ["Run", "load_run", "run_of", "seed_folders"]
 
 PARTS = ("valid", "test")
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -59,6 +62,23 @@ class Run:
     schema: Schema | None
     kept: tuple[Kept, ...] = ()
     data: Callable[[], GraphDataset] | None = None
+
+    def check(self, dataset: GraphDataset) -> None:
+        """Refuse data that asks for something else than the data of training did, and warn of data that has changed.
+
+        Args:
+            dataset: of the run, as it is today, with its encodings.
+        """
+        name, trained_on = self.info.name, self.kept[0].about.get("data", "") if self.kept else ""
+        if _asked(dataset.info) != _asked(self.info):
+            raise DataError(
+                f"{name} has changed since the run was trained: it asks for {_words(dataset.info)}, then for "
+                f"{_words(self.info)}; train again, or import the files as they were"
+            )
+        if trained_on and dataset.fingerprint != trained_on:
+            logger.warning(
+                f"warning: {name} has changed since the run was trained: what was trained on may be in what is scored"
+            )
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -135,7 +155,7 @@ class Run:
         """
         if not isinstance(self.network.head, LinkHead):
             raise UsageError(f"the network predicts {self.info.level}s, not links; use predict")
-        z = self.network(as_trained(self._encoded(data)[0], self.config)).float()
+        z = self.network(as_trained(self._encoded(data)[0], self.config, self.info)).float()
         both = self.info.names == (UNDIRECTED,)
         return pair_scores(self.network.head, z, pairs, both=both).sigmoid()
 
@@ -152,7 +172,7 @@ class Run:
         dataset = self._encoded(data)
         one = self._given.get("graphs", len(dataset)) == 1 and self.info.level == "node"
         if one:  # a graph at a time, as it was trained
-            graphs = (as_trained(dataset[number], self.config) for number in range(len(dataset)))
+            graphs = (as_trained(dataset[number], self.config, self.info) for number in range(len(dataset)))
             output = torch.cat([self.network(graph).float() for graph in graphs])
         else:
             loader = GraphLoader(dataset, range(len(dataset)), self.config.data.batch_size, shuffle=False)
@@ -184,6 +204,15 @@ class Run:
     def __repr__(self) -> str:
         """Say what was trained on what, and how well it does."""
         return described(self.info, self.config, self.kept)
+
+
+def _asked(info: Info) -> tuple[object, ...]:
+    return info.level, info.target, info.num_targets, info.names
+
+
+def _words(info: Info) -> str:
+    names = f" {', '.join(info.names[:5])}{' ...' if len(info.names) > 5 else ''}" if info.names else ""
+    return f"{info.num_targets} {info.target} of {info.level}s{names}"
 
 
 def seed_folders(path: str | Path) -> list[Path]:

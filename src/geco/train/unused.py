@@ -6,7 +6,6 @@ import logging
 
 from geco.data.dataset import GraphDataset
 from geco.nn.network.network import Network
-from geco.nn.resolve import accepted
 
 __all__ = ["unused_fields", "warn_unused"]
 
@@ -16,7 +15,7 @@ FIELDS = {"edge_weight": "edge weights", "edge_attr": "edge features"}
 
 
 def unused_fields(network: Network, dataset: GraphDataset) -> list[str]:
-    """Return which fields of the edges the data has and the network's forward does not take.
+    """Return which fields of the edges the data has and the network does not use.
 
     Args:
         network: that will be trained.
@@ -30,10 +29,7 @@ def unused_fields(network: Network, dataset: GraphDataset) -> list[str]:
         >>> [unused_fields(Network(body, 3, "node", 2, hidden_channels=4), weighted) for body in ("geco", "gin")]
         [[], ['edge_weight']]
     """
-    used = accepted(network.body.forward, dict.fromkeys(FIELDS))
-    if network.edges is None:  # nothing makes vectors of them
-        used.pop("edge_attr", None)
-    return [name for name in FIELDS if f"edge/{name}" in dataset.arrays and name not in used]
+    return [name for name in FIELDS if f"edge/{name}" in dataset.arrays and name not in network.edge_fields]
 
 
 def warn_unused(unused: list[str], model: str, data: str) -> None:

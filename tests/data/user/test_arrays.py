@@ -195,3 +195,19 @@ def test_new_arrays_of_the_same_form(tmp_path: Path) -> None:
         read_own(write(tmp_path, x=np.ones((4, 1)), y=None), schema=schema)
     with pytest.raises(DataError, match=r"graph.npz, y, row 1: 'c' is none of the 2 classes known \(a, b\)"):
         read_own(write(tmp_path, y=np.array(["a", "c", "a", "a"])), schema=schema)
+
+
+def test_new_arrays_have_what_the_first_ones_had_and_no_more(tmp_path: Path) -> None:
+    weight, attr = np.ones(len(GRAPH["edge_index"][0])), np.ones((len(GRAPH["edge_index"][0]), 2))
+    plain = read_own(write(tmp_path))[1]
+    more, _ = read_own(write(tmp_path, edge_weight=weight, edge_attr=attr), schema=plain)
+    assert not {"edge_weight", "edge_attr"} & set(more[0].keys())
+    rich = read_own(write(tmp_path, edge_weight=weight, edge_attr=attr))[1]
+    for missing in ("edge_weight", "edge_attr", "x"):
+        given = {"edge_weight": weight, "edge_attr": attr, "num_nodes": np.array(4), missing: None}
+        with pytest.raises(DataError, match=f"no array '{missing}' among"):
+            read_own(write(tmp_path, **given), schema=rich)
+    with pytest.raises(DataError, match=r"edge_attr: 1 features, the data set was made with 2"):
+        read_own(write(tmp_path, edge_weight=weight, edge_attr=attr[:, 0]), schema=rich)
+    featureless = read_own(write(tmp_path, x=None, num_nodes=np.array(4)))[1]
+    assert read_own(write(tmp_path), schema=featureless)[0][0].x.tolist() == [[1.0]] * 4

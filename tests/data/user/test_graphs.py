@@ -39,7 +39,7 @@ def test_a_small_graph(tmp_path: Path) -> None:
     assert graph.y.tolist() == [0, 1, -1, 1]
     assert dataset.info.to_json() | {"name": ""} == {
         "name": "", "level": "node", "target": "class", "num_targets": 2, "metric": "accuracy", "categories": (),
-        "edge_categories": (), "names": ("cat", "dog"), "note": "",
+        "edge_categories": (), "names": ("cat", "dog"), "note": "", "directed": False,
     }  # fmt: skip
     split = dataset.split()
     assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == ([0, 1], [], [3])  # c has no label

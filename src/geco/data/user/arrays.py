@@ -20,6 +20,7 @@ from torch import Tensor
 from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset
 from geco.data.safe.readers import read_npz, read_torch
+from geco.data.user.doubts import doubts
 from geco.data.user.edges import spread
 from geco.data.user.labels import read_labels, read_parts, read_splits
 from geco.data.user.links import as_links, as_messages, link_schema
@@ -61,11 +62,11 @@ def read_arrays(path: Path, options: OwnOptions, schema: Schema | None = None) -
     splits, notes = read_splits(labels, masked_parts(path, arrays, nodes), str(path), options, schema, times=times)
     ends, rows, edge_notes = spread(ends, nodes, schema.directed if schema else options.directed)
     graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends), "y": labels.y}
-    graph |= {name: values[rows] for name, values in _edge_values(path, arrays).items()}
+    graph |= {name: values[rows] for name, values in _edge_values(path, arrays, schema).items()}
     info = labels.info(path.stem, "node", options, schema)
     columns = [describe(name, array, label) for name, array in arrays.items()]
     return collect(info, [graph], splits), schema or labels.schema(
-        "arrays", info, options.directed, columns, [*edge_notes, *notes]
+        "arrays", info, options.directed, columns, [*edge_notes, *notes, *doubts(labels)]
     )
 
 
@@ -74,7 +75,7 @@ def _links(
 ) -> tuple[GraphDataset, Schema]:
     """Return the graph as a data set of links; with a schema, all of its edges pass messages."""
     graph = {"x": _features(path, arrays, nodes, schema), "edge_index": torch.from_numpy(ends)}
-    graph |= _edge_values(path, arrays)
+    graph |= _edge_values(path, arrays, schema)
     if schema is not None:
         return as_messages(graph, schema), schema
     times = _times(path, arrays, ends.shape[1], options)
@@ -83,10 +84,30 @@ def _links(
     return dataset, link_schema("arrays", dataset, options.directed, columns, notes)
 
 
-def _edge_values(path: Path, arrays: Arrays) -> dict[str, Tensor]:
-    """Return features and weights of the edges as in the file."""
-    edges = arrays["edge_index"].shape[1]
-    return {n: _floats(path, n, arrays[n], edges) for n in ("edge_attr", "edge_weight") if n in arrays}
+def _edge_values(path: Path, arrays: Arrays, schema: Schema | None) -> dict[str, Tensor]:
+    """Return features and weights of the edges as in the file; with a schema those that it has, and no others."""
+    edges, found = arrays["edge_index"].shape[1], {}
+    for name in ("edge_attr", "edge_weight"):
+        before = _before(schema, name)
+        if before or (schema is None and name in arrays):
+            found[name] = _floats(path, name, _wanted(path, arrays, name), edges)
+            _check_width(path, name, arrays[name], before)
+    return found
+
+
+def _before(schema: Schema | None, name: str) -> Column | None:
+    """Return what a schema says of an array, if it is used."""
+    columns = schema.columns if schema else ()
+    return next((column for column in columns if column.name == name and column.role != "ignored"), None)
+
+
+def _check_width(path: Path, name: str, array: np.ndarray, before: Column | None) -> None:
+    """Refuse an array with other columns than one of that name had before."""
+    if before is None:
+        return
+    now, then = (kind.split(" x ")[1:] or ["1"] for kind in (describe(name, array, "").type, before.type))
+    if now != then:
+        raise DataError(f"{path}, {name}: {now[0]} features, the data set was made with {then[0]}")
 
 
 def _times(path: Path, arrays: Arrays, rows: int, options: OwnOptions) -> np.ndarray | None:
@@ -159,15 +180,12 @@ def _count_nodes(path: Path, arrays: Arrays) -> int:
 
 
 def _features(path: Path, arrays: Arrays, nodes: int, schema: Schema | None) -> Tensor:
-    if "x" not in arrays:
+    before = _before(schema, "x")
+    if before is None and (schema is not None or "x" not in arrays):
         return torch.ones(nodes, 1)
-    x = _floats(path, "x", arrays["x"], nodes)
-    x = x.view(nodes, -1) if x.dim() == 1 else x
-    before = schema.select(FILE, "feature") if schema else []
-    wanted = next((column.type for column in before if column.name == "x"), None)
-    if wanted is not None and not wanted.endswith(f"x {x.shape[1]}"):
-        raise DataError(f"{path}, x: {x.shape[1]} features, the data set was made with {wanted.split(' x ')[-1]}")
-    return x
+    x = _floats(path, "x", _wanted(path, arrays, "x"), nodes)
+    _check_width(path, "x", arrays["x"], before)
+    return x.view(nodes, -1)
 
 
 def _floats(path: Path, name: str, array: np.ndarray, rows: int) -> Tensor:

@@ -116,7 +116,7 @@ def spread(ends: np.ndarray, nodes: int, directed: bool) -> tuple[np.ndarray, np
     if directed:
         return ends, np.arange(ends.shape[1]), ["edges: directed, as in the file"]
     ends, rows, repeats = both_ways(ends, nodes)
-    dropped = f"; {repeats:,} repeated edges count once" if repeats else ""
+    dropped = f"; {repeats:,} repeated edges count once, as first written" if repeats else ""
     return ends, rows, [f"edges: made to run both ways (--directed keeps them as they are){dropped}"]
 
 

@@ -101,7 +101,8 @@ def _again(field: Field, column: Column) -> Made:
 
 def _values(field: Field, column: Column) -> np.ndarray:
     """Return numbers, or days since the column's first date, as float64 ``(rows,)``, NaN where missing."""
-    advice = f"fix it, or leave the column out with --ignore {field.name}"
+    whole = f", or leave the column out with --ignore {field.name}" if column.fill is None else ""  # not of new files
+    advice = f"fix it or leave the cell empty{whole}"
     if column.type != "date":
         return field.numbers(advice)
     days = day_numbers(field.texts(), column.format)
@@ -152,7 +153,8 @@ def _one_hot(field: Field, column: Column) -> Made:
     codes = pd.Index(values).get_indexer(field.texts().fillna(""))
     wrong = (codes < 0) & ~field.missing
     if wrong.any():
-        raise field.fail(wrong, f"{{}} is none of the values known ({', '.join(values[:8])})")
+        known = ", ".join(values[:8])
+        raise field.fail(wrong, f"{{}} is none of the values known ({known}); leave the cell empty to count it as none")
     if (codes < 0).any():
         logger.warning(
             f"warning: {field.where(int((codes < 0).argmax()))}: {int((codes < 0).sum()):,} values are missing, none "

@@ -18,6 +18,7 @@ from torch import Tensor
 from geco.data.collate import ONE_KIND, collect
 from geco.data.dataset import GraphDataset, Level, Split
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
+from geco.data.user.doubts import doubts
 from geco.data.user.edges import cut, edge_values, read_ends, read_owners, spread
 from geco.data.user.features import features
 from geco.data.user.ids import connect
@@ -98,18 +99,16 @@ def read_graphs(folder: Path, options: OwnOptions, schema: Schema | None = None)
         _, ends = _linked(sheets)
         return read_links(folder, sheets.nodes, sheets.edges, ends, options, schema)
     found = _contents(sheets, options, schema)
-    directed = options.directed if schema is None else schema.directed
-    edge, edge_notes = _edge_arrays(found.ends, found.owner, found.edge, directed)
     info = found.labels.info(folder.resolve().name, sheets.level, options, schema)
+    edge, edge_notes = _edge_arrays(found.ends, found.owner, found.edge, info.directed)
     graph = {"y": found.labels.y} if sheets.level == "graph" else {}
-    node = _node_arrays(sheets, found.owner, found.x, found.labels)
-    dataset = collect(info, cut(np.bincount(found.owner), node, edge, graph), found.splits)
+    dataset = collect(info, cut(np.bincount(found.owner), _node_arrays(sheets, found), edge, graph), found.splits)
     if schema is None:
         blank = [] if found.x.shape[1] else ["nodes have no feature columns: each gets a single feature, 1"]
         columns = found.columns + (sheets.graphs.described("graphs") if sheets.graphs else [])
-        schema = found.labels.schema(
-            "tables", info, options.directed, columns, [*sheets.written, *edge_notes, *blank, *found.notes]
-        )
+        told = sheets.nodes.fields("feature") if sheets.level == "node" else []
+        notes = [*sheets.written, *edge_notes, *blank, *found.notes, *doubts(found.labels, told)]
+        schema = found.labels.schema("tables", info, options.directed, columns, notes)
     return dataset, schema
 
 
@@ -243,8 +242,9 @@ def _labels(sheets: _Sheets, options: OwnOptions, schema: Schema | None) -> Labe
     return read_labels(fields, options.task, len(sheets.labelled.table.frame), schema)
 
 
-def _node_arrays(sheets: _Sheets, owner: np.ndarray, x: np.ndarray, labels: Labels) -> dict[str, Tensor]:
+def _node_arrays(sheets: _Sheets, found: _Contents) -> dict[str, Tensor]:
     """Return x and y of the nodes, graph after graph."""
+    owner, x, labels = found.owner, found.x, found.labels
     arrays = {"x": torch.from_numpy(x if x.shape[1] else np.ones((len(x), 1), np.float32))}
     if sheets.level == "node":
         arrays["y"] = labels.y

@@ -62,7 +62,8 @@ class Labels:
     def info(self, name: str, level: Level, options: OwnOptions, schema: Schema | None = None) -> Info:
         """Return what the data set asks for."""
         metric = schema.metric if schema else options.metric or METRICS[self.target]
-        return Info(name, level, self.target, len(self.names), metric, names=self.names)
+        directed = schema.directed if schema else options.directed
+        return Info(name, level, self.target, len(self.names), metric, names=self.names, directed=directed)
 
     def schema(
         self,
@@ -98,6 +99,10 @@ def read_labels(fields: Sequence[Field], task: str | None, rows: int, schema: Sc
     read = {field.name: _yes_or_no(field) if target == "labels" else field.numbers() for field in fields}
     names = schema.names if schema else tuple(read)
     y = np.stack([read.get(name, np.full(rows, np.nan)) for name in names], 1)
+    if schema is None and len(names) == 1 and (value := np.nanmax(y)) == np.nanmin(y):
+        raise DataError(
+            f"{fields[0].where(0)}: every label is {value:g}, there is nothing to learn; choose with --label"
+        )
     return Labels(torch.from_numpy(y.astype(np.float32)), target, names)
 
 

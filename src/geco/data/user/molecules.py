@@ -18,6 +18,7 @@ from geco.data.collate import collect, narrowed
 from geco.data.dataset import GraphDataset, Info
 from geco.data.parallel import in_order, processors
 from geco.data.user.columns import Sheet, assign, assign_known, check_flags
+from geco.data.user.doubts import doubts
 from geco.data.user.labels import read_labels, read_parts, read_splits
 from geco.data.user.partition import read_times
 from geco.data.user.problems import Problems
@@ -68,8 +69,14 @@ def read_molecules(
     info = _described(labels.info(path.name.split(".")[0], "graph", options, schema))
     dataset = collect(info, graphs, splits)
     written = [f"{path.name}: {table.dialect.words}"] if table.dialect.words else []
+    again = len(texts) - len(set(texts))
+    repeats = (
+        [f"warning: {again:,} rows repeat the SMILES of another; training and test may share them"] if again else []
+    )
     columns = sheet.described(FILE)
-    return dataset, schema or labels.schema("molecules", info, False, columns, [*written, *notes])
+    return dataset, schema or labels.schema(
+        "molecules", info, False, columns, [*written, *notes, *repeats, *doubts(labels)]
+    )
 
 
 def read_new_molecules(

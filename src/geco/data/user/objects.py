@@ -42,7 +42,7 @@ def from_pyg(
 
     Args:
         graphs: one with labels for its nodes, or several with labels for their nodes or for themselves.
-        options: ``task``, ``metric``, ``fractions`` and ``seed`` of the split; for links also ``directed``.
+        options: ``task``, ``metric``, ``directed``, ``fractions`` and ``seed`` of the split.
         parts: 0, 1 or 2 of each of several graphs: for training, validation or test.
 
     Example:

@@ -7,7 +7,7 @@ arrays (`geco.data.user.arrays`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +77,13 @@ def read_new(path: str | Path, schema: Schema) -> NewFiles:
     path = Path(path)
     if _form(path, schema) == "molecules":
         return NewFiles(*read_new_molecules(path, schema))
-    return NewFiles(read_own(path, schema=schema)[0], ids(path, schema), {})
+    known = _without_labels(schema) if schema.form == "tables" else schema
+    return NewFiles(read_own(path, schema=known)[0], ids(path, schema), {})
+
+
+def _without_labels(schema: Schema) -> Schema:
+    """Return a schema that does not read labels and splits: new files may have any."""
+    return replace(schema, columns=tuple(c for c in schema.columns if c.role not in ("label", "split", "time")))
 
 
 def _form(path: Path, schema: Schema | None) -> str:

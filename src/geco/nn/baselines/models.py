@@ -9,8 +9,9 @@ Shapes: N nodes, C input channels, D channels.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import torch
@@ -26,8 +27,9 @@ from torch_geometric.nn import (
 
 from geco.nn.baselines.sparse_convs import SparseGATConv, SparseGCNConv, SparseSAGEConv
 from geco.nn.functional import dropout
+from geco.nn.resolve import accepted
 
-__all__ = ["GPSStack", "LocalStack", "PolynormerBody", "SGFormerBody", "plain"]
+__all__ = ["GPSStack", "LocalStack", "PolynormerBody", "SGFormerBody", "edged", "plain"]
 
 Conv = Callable[[int, int], nn.Module]
 
@@ -68,11 +70,27 @@ class LocalStack(nn.Module):
             nn.BatchNorm1d(hidden_channels) if norm else nn.Identity() for _ in range(num_layers)
         )
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
-        """Return a row per node."""
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` the layers use."""
+        conv = None if self.convs is None else self.convs[0]
+        known = {"edge_weight": None, **({} if getattr(conv, "edge_dim", None) is None else {"edge_attr": None})}
+        return () if conv is None else tuple(accepted(conv.forward, known))
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
+        """Return a row per node; the layers are given what they use of the edges."""
+        given = {"edge_weight": edge_weight, "edge_attr": edge_attr}
+        known = {name: given[name] for name in self.edge_fields if given[name] is not None}
         x = self.encoder(x)
         for i, (skip, norm) in enumerate(zip(self.skips, self.norms, strict=True)):
-            h = skip(x) if self.convs is None else skip(x) + self.convs[i](x, edge_index)
+            h = skip(x) if self.convs is None else skip(x) + self.convs[i](x, edge_index, **known)
             x = dropout(torch.relu(norm(h)), self.dropout, self.training)
         return x
 
@@ -101,6 +119,31 @@ def plain(conv: Callable[[int], Conv | None]) -> Callable[..., LocalStack]:
     return make
 
 
+def edged(conv: Callable[[int, int | None], Conv]) -> Callable[..., LocalStack]:
+    """Return a baseline as `plain` does, of layers that take edge features: ``conv`` gives them for a number of heads
+    and the width of the features, or None.
+
+    Example:
+        >>> edged(lambda heads, edge_dim: lambda a, b: ResGatedGraphConv(a, b, edge_dim=edge_dim))(
+        ...     5, 8, 2, 0.0, 4, edge_dim=8).edge_fields
+        ('edge_attr',)
+    """
+
+    def make(
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        dropout: float,
+        heads: int,
+        *,
+        norm: bool = True,
+        edge_dim: int | None = None,
+    ) -> LocalStack:
+        return LocalStack(in_channels, hidden_channels, num_layers, dropout, conv(heads, edge_dim), norm)
+
+    return make
+
+
 def _gin(in_channels: int, out_channels: int) -> nn.Module:
     mlp = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
     return GINConv(mlp)  # type: ignore[no-any-return]
@@ -110,9 +153,9 @@ mlp = plain(lambda heads: None)
 gcn = plain(lambda heads: SparseGCNConv)
 gcn_pyg = plain(lambda heads: GCNConv)  # the same, its messages gathered and scattered
 sage = plain(lambda heads: SparseSAGEConv)
-gat = plain(lambda heads: lambda a, b: SparseGATConv(a, b // heads, heads))
+gat = edged(lambda heads, edge_dim: lambda a, b: SparseGATConv(a, b // heads, heads, edge_dim))
 gin = plain(lambda heads: _gin)
-gatedgcn = plain(lambda heads: ResGatedGraphConv)
+gatedgcn = edged(lambda heads, edge_dim: lambda a, b: ResGatedGraphConv(a, b, edge_dim=edge_dim))
 
 
 class GPSStack(nn.Module):
@@ -130,11 +173,13 @@ class GPSStack(nn.Module):
             GPSConv(hidden_channels, local(), heads, dropout, attn_type=kind, **more) for _ in range(num_layers)
         )
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
         """Return a row per node."""
         x = self.encoder(x)
         for layer in self.layers:
-            x = layer(x, edge_index, batch)
+            x = layer(x, edge_index, batch, edge_weight=edge_weight)
         return x
 
 
@@ -153,10 +198,13 @@ class SGFormerBody(nn.Module):
         self.attention.fcs[0] = nn.Identity()
         self.local.convs = nn.ModuleList(SparseGCNConv(hidden_channels, hidden_channels) for _ in range(num_layers))
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
         """Return a row per node."""
         batch = torch.zeros(len(x), dtype=torch.int64, device=x.device) if batch is None else batch
-        out: Tensor = (self.attention(self.encoder(x), batch) + self.local(x, edge_index)) / 2
+        with _weighted(self.local.convs, edge_weight):
+            out: Tensor = (self.attention(self.encoder(x), batch) + self.local(x, edge_index)) / 2
         return out
 
 
@@ -173,14 +221,32 @@ class PolynormerBody(Polynormer):  # type: ignore[misc]
         """Switch global attention on once a third of the epochs is over."""
         self._global = 3 * epoch >= epochs
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
         """Return a row per node: the input of PyG's output layer, whose softmax is not wanted here."""
         batch = torch.zeros(len(x), dtype=torch.int64, device=x.device) if batch is None else batch
         taken: list[Tensor] = []
         last = self.pred_global if self._global else self.pred_local
         handle = last.register_forward_hook(lambda _module, _inputs, output: taken.append(output))
         try:
-            super().forward(x, edge_index, batch)
+            with _weighted(self.local_convs, edge_weight):
+                super().forward(x, edge_index, batch)
         finally:
             handle.remove()
         return taken[0]
+
+
+@contextlib.contextmanager
+def _weighted(convs: Iterable[nn.Module], edge_weight: Tensor | None) -> Iterator[None]:
+    """Give layers edge weights, which the network of PyG around them does not hand on."""
+    given = {} if edge_weight is None else {"edge_weight": edge_weight}
+    handles = [
+        conv.register_forward_pre_hook(lambda _, args, known: (args, {**known, **given}), with_kwargs=True)
+        for conv in convs
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -27,24 +27,46 @@ from geco.nn.ops.global_context import refuse_second_derivatives
 __all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_steps"]
 
 
-def gcn_steps(h: Tensor, edge_index: Tensor) -> Iterator[Tensor]:
+def gcn_steps(h: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Iterator[Tensor]:
     r"""Yield :math:`\tilde H_1, \tilde H_2, \dots`, ``(N, D)`` each, where
     :math:`\tilde H_s = (\tilde D^{-1/2} \tilde A \tilde D^{-1/2})^s H` and :math:`\tilde A` is A with exactly one self
-    loop at every node.
+    loop at every node, of weight 1 where there was none.
 
     >>> next(gcn_steps(torch.eye(3), torch.tensor([[0, 1], [1, 0]])))
     tensor([[0.5000, 0.5000, 0.0000],
             [0.5000, 0.5000, 0.0000],
             [0.0000, 0.0000, 1.0000]])
     """
-    adj = adjacency(edge_index, len(h), normalisation="none")
-    loops = edge_index[0][edge_index[0] == edge_index[1]]
-    missing = 1 - torch.bincount(loops, minlength=len(h)).to(h.dtype).unsqueeze(1)  # (N, 1)
-    scale = (torch.bincount(edge_index[1], minlength=len(h)).to(h.dtype).unsqueeze(1) + missing).rsqrt()
+    adj = adjacency(edge_index, len(h), edge_weight, normalisation="none")
+    missing, degree = _looping(edge_index, len(h), edge_weight)
+    missing = missing.to(h.dtype)  # (N, 1)
+    scale = degree.to(h.dtype).rsqrt()
     while True:
         h = scale * h
         h = scale * (adj @ h + missing * h)
         yield h
+
+
+def _looping(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return what each node's self loops lack to be one loop, of their mean weight or 1, and its degree with it; both
+    ``(N, 1)``.
+    """
+    found = edge_index[0] == edge_index[1]
+    count = torch.bincount(edge_index[0][found], minlength=num_nodes)
+    if edge_weight is None:
+        missing, degree = 1 - count, torch.bincount(edge_index[1], minlength=num_nodes) + 1 - count
+        return missing.unsqueeze(1), degree.unsqueeze(1)
+    zeros = edge_weight.new_zeros(num_nodes)
+    loops = zeros.index_add(0, edge_index[0][found], edge_weight[found])
+    missing = torch.where(count > 0, loops / count.clamp(min=1), 1) - loops
+    degree = zeros.index_add(0, edge_index[1], edge_weight) + missing
+    if not bool((degree > 0).all()):
+        lowest, node = degree.detach().min(0)
+        raise ValueError(
+            f"edge weights into node {int(node)} and its self loop add up to {float(lowest):.3g}; a GCN needs "
+            "sums above 0: make weights positive"
+        )
+    return missing.unsqueeze(1), degree.unsqueeze(1)
 
 
 class SparseGCNConv(GCNConv):  # type: ignore[misc]
@@ -65,9 +87,9 @@ class SparseGCNConv(GCNConv):  # type: ignore[misc]
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(in_channels, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return a row per node."""
-        out: Tensor = next(gcn_steps(self.lin(x), edge_index)) + self.bias
+        out: Tensor = next(gcn_steps(self.lin(x), edge_index, edge_weight)) + self.bias
         return out
 
 
@@ -103,9 +125,10 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
         in_channels: C.
         out_channels: D of each head.
         heads: H; their outputs stand side by side.
+        edge_dim: E, width of the edge features; with them messages are gathered and scattered, as PyG does.
 
     Shapes:
-        ``x`` (N, C), ``edge_index`` (2, M) to (N, H D).
+        ``x`` (N, C), ``edge_index`` (2, M), ``edge_attr`` (M, E) to (N, H D).
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
@@ -114,11 +137,14 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
         True
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(self, in_channels: int, out_channels: int, heads: int, edge_dim: int | None = None) -> None:
+        super().__init__(in_channels, out_channels, heads, edge_dim=edge_dim)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         """Return a row per node."""
+        if edge_attr is not None:
+            found: Tensor = super().forward(x, edge_index, edge_attr)
+            return found
         h = self.lin(x).view(-1, self.heads, self.out_channels)  # (N, H, D)
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
         e = _looped(edge_index, len(x))

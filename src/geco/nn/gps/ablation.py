@@ -16,7 +16,7 @@ from geco.nn.gps.attention import Performer, SelfAttention
 from geco.nn.gps.hyena import Hyena, ShortConv
 from geco.nn.gps.local import LOCALS, make_local
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
-from geco.nn.resolve import build, call, check_name, reset
+from geco.nn.resolve import accepted, build, call, check_name, reset
 
 __all__ = ["Cascade"]
 
@@ -47,7 +47,8 @@ class Cascade(nn.Module):
         context_kwargs: options of the global block.
 
     Shapes:
-        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``permutation`` (N,) to (N, D).
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``permutation`` (N,),
+        ``edge_weight`` (M,) to (N, D).
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
@@ -83,6 +84,15 @@ class Cascade(nn.Module):
         else:
             self.context = build(context, CONTEXTS[context], channels, options={**options, "in_channels": width})
 
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` the local block uses."""
+        if isinstance(self.local, LocalPropagation):
+            return ("edge_weight",)
+        known = {} if self.local is None else accepted(self.local.forward, {"edge_attr": None})
+        own: tuple[str, ...] = getattr(self.local, "edge_fields", tuple(known))
+        return own
+
     def reset_parameters(self) -> None:
         """Reset all weights and statistics."""
         for module in self.children():
@@ -96,14 +106,20 @@ class Cascade(nn.Module):
         edge_attr: Tensor | None = None,
         permutation: Tensor | None = None,
         *,
+        edge_weight: Tensor | None = None,
         graph: Graph | None = None,
     ) -> Tensor:
         """Apply both blocks; ``permutation`` and ``graph`` as in `GECOConv.forward`."""
         if graph is None:
             check_features(x, self.channels)
-            graph = prepare(x, edge_index, batch, None, permutation, None)
+            graph = prepare(x, edge_index, batch, edge_weight, permutation, None)
         check_not_single(x, self.training)
-        known = {"edge_index": graph.edge_index, "batch": batch, "edge_attr": edge_attr}
+        known = {
+            "edge_index": graph.edge_index,
+            "batch": batch,
+            "edge_attr": edge_attr,
+            "edge_weight": graph.edge_weight,
+        }
         parts = [x] if self.local is None else [x, self._nearby(x, graph, known)]
         if isinstance(self.context, GlobalContext):
             return self.context.mix(parts, graph.rings, self.norm)

@@ -18,10 +18,11 @@ from geco.nn.functional import dropout
 from geco.nn.gps.local import make_local
 from geco.nn.gps.mixers import make_mixer
 from geco.nn.graph.prepare import Graph, check_features, check_not_single
-from geco.nn.resolve import build, call, reset
+from geco.nn.resolve import accepted, build, call, reset
 
 __all__ = ["GPSLayer"]
 
+EDGE_FIELDS = ("edge_weight", "edge_attr")
 NORMS = {"batch": nn.BatchNorm1d, "batch_norm": nn.BatchNorm1d, "layer": nn.LayerNorm, "layer_norm": nn.LayerNorm}
 
 
@@ -43,7 +44,7 @@ class GPSLayer(nn.Module):
     Args:
         channels: D.
         local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with
-            ``x``, ``edge_index`` and, if its ``forward`` names it, ``edge_attr``.
+            ``x``, ``edge_index`` and, if its ``forward`` names them, ``edge_attr`` and ``edge_weight``.
         mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or
             a module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr``, ``permutation`` and
             ``graph`` that its ``forward`` names.
@@ -57,7 +58,8 @@ class GPSLayer(nn.Module):
         mixer_kwargs: further options of the mixer, such as ``dropout`` of the attention weights.
 
     Shapes:
-        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, E), ``permutation`` (N,) to (N, D).
+        ``x`` (N, D), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, E), ``permutation`` (N,),
+        ``edge_weight`` (M,) to (N, D).
 
     Example:
         >>> import torch
@@ -105,6 +107,11 @@ class GPSLayer(nn.Module):
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
         self.ffn_norm = _norm(norm, channels)
 
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` the local GNN or the mixer uses."""
+        return tuple(name for name in EDGE_FIELDS if any(_uses(part, name) for part in (self.local, self.mixer)))
+
     def reset_parameters(self) -> None:
         """Reset all weights and statistics."""
         for module in self.children():
@@ -118,20 +125,21 @@ class GPSLayer(nn.Module):
         edge_attr: Tensor | None = None,
         permutation: Tensor | None = None,
         *,
+        edge_weight: Tensor | None = None,
         graph: Graph | None = None,
     ) -> Tensor:
         """Return the new node features.
 
         ``permutation`` is the node at each place of a mixer's order (default: as they come). A ``graph`` from
-        `prepare`, which a stack of layers shares, stands for ``batch`` and ``permutation``.
+        `prepare`, which a stack of layers shares, stands for ``batch`` and ``permutation``, and for the mixer also for
+        ``edge_weight``.
         """
         self._check(x)
         local = None
         if self.local is not None:
-            known = {} if edge_attr is None else {"edge_attr": edge_attr}
-            local = call(self.local, x, edge_index=edge_index, **known)
+            local = call(self.local, x, edge_index=edge_index, **_given(edge_attr=edge_attr, edge_weight=edge_weight))
         given = {"edge_index": edge_index, "edge_attr": edge_attr, "permutation": permutation, "graph": graph}
-        return self._join(x, local, batch, **given)
+        return self._join(x, local, batch, **given, **_given(edge_weight=edge_weight))
 
     def with_edges(
         self,
@@ -141,16 +149,18 @@ class GPSLayer(nn.Module):
         edge_attr: Tensor | None = None,
         permutation: Tensor | None = None,
         *,
+        edge_weight: Tensor | None = None,
         graph: Graph | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return new node and edge features; the latter as given where the local layer does not update them."""
         if not hasattr(self.local, "with_edges"):
-            return self(x, edge_index, batch, edge_attr, permutation, graph=graph), edge_attr
+            given = _given(edge_weight=edge_weight)
+            return self(x, edge_index, batch, edge_attr, permutation, graph=graph, **given), edge_attr
         self._check(x)
         assert self.local is not None
         local, edges = self.local.with_edges(x, edge_index, edge_attr)  # type: ignore[operator]
         given = {"edge_index": edge_index, "edge_attr": edge_attr, "permutation": permutation, "graph": graph}
-        return self._join(x, local, batch, **given), edges
+        return self._join(x, local, batch, **given, **_given(edge_weight=edge_weight)), edges
 
     def _check(self, x: Tensor) -> None:
         check_features(x, self.channels)
@@ -176,6 +186,18 @@ class GPSLayer(nn.Module):
         return (
             f"{type(self).__name__}({self.channels}, local={local}, mixer={mixer}, norm={norm}, dropout={self.dropout})"
         )
+
+
+def _uses(part: nn.Module | None, name: str) -> bool:
+    if part is None:
+        return False
+    own: tuple[str, ...] = getattr(part, "edge_fields", tuple(accepted(part.forward, {name: None})))
+    return name in own
+
+
+def _given(**things: Tensor | None) -> dict[str, Any]:
+    """Return what is there."""
+    return {name: thing for name, thing in things.items() if thing is not None}
 
 
 def _name(given: str | nn.Module | None) -> str:

@@ -1,4 +1,4 @@
-r"""Message-passing layers by name, called alike: ``(x, edge_index, edge_attr=None)`` to ``(N, D)``.
+r"""Message-passing layers by name, called alike: ``(x, edge_index, edge_attr=None, edge_weight=None)`` to ``(N, D)``.
 
 Shapes: N nodes, M edges, D channels, E width of the edge features.
 """
@@ -18,12 +18,12 @@ from geco import names
 from geco.nn.baselines.sparse_convs import SparseGCNConv
 from geco.nn.gps.gated_gcn import GatedGCN
 from geco.nn.graph.prepare import check_edges
-from geco.nn.resolve import check_name, keywords
+from geco.nn.resolve import accepted, check_name, keywords
 
 __all__ = ["EDGE_LAYERS", "LOCALS", "GatedGCN", "LocalConv", "degree_histogram", "make_local"]
 
 LOCALS = (*names.LOCALS, "none")
-EDGE_LAYERS = ("gatedgcn", "gine")  # those for which a `Network` encodes the edge features
+EDGE_LAYERS = ("gatedgcn", "gine")  # those that a `Network` always gives edge features: encoded, or one learned vector
 Act = str | Callable[..., Any]
 
 
@@ -37,7 +37,7 @@ class LocalConv(nn.Module):
         blind: leave edge features out if they are given, rather than refuse them.
 
     Shapes:
-        ``x`` (N, D), ``edge_index`` (2, M), ``edge_attr`` (M, E) to (N, D).
+        ``x`` (N, D), ``edge_index`` (2, M), ``edge_attr`` (M, E), ``edge_weight`` (M,) to (N, D).
 
     Example:
         >>> LocalConv(SparseGCNConv(4, 4), 4)(torch.randn(3, 4), torch.tensor([[0, 1], [1, 2]])).shape
@@ -52,8 +52,16 @@ class LocalConv(nn.Module):
         """Reset all weights."""
         self.conv.reset_parameters()  # type: ignore[operator]
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        """Pass messages along the edges."""
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` the layer uses."""
+        known = {"edge_weight": None, **({} if self.edge_dim is None else {"edge_attr": None})}
+        return tuple(accepted(self.conv.forward, known))
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """Pass messages along the edges; weights are left out by layers that have no use for them."""
         edge_attr = None if self.blind else edge_attr
         name = type(self.conv).__name__
         if self.edge_dim is not None and edge_attr is None:
@@ -64,7 +72,10 @@ class LocalConv(nn.Module):
             raise ValueError(f"this {name} was made without edge features: make it with edge_dim={edge_attr.shape[-1]}")
         check_edges(x, edge_index, edge_attr, self.channels, self.edge_dim)
         edges = (edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)).long()
-        out: Tensor = self.conv(x, edges) if edge_attr is None else self.conv(x, edges, edge_attr=edge_attr)
+        known = {} if edge_attr is None else {"edge_attr": edge_attr}
+        if edge_weight is not None and "edge_weight" in self.edge_fields:
+            known["edge_weight"] = edge_weight
+        out: Tensor = self.conv(x, edges, **known)
         return out
 
 
@@ -81,7 +92,8 @@ def make_local(
     """Return a message-passing layer from D to D, or None for ``none``.
 
     ``gatedgcn`` has edge features of width D, carries them from layer to layer and can do without; ``gine`` needs edge
-    features; ``gat`` and ``pna`` take them if made with ``edge_dim``; ``gcn`` leaves them out.
+    features; ``gat`` and ``pna`` take them if made with ``edge_dim``; ``gcn`` leaves them out, and is
+    alone in taking edge weights.
 
     Args:
         name: one of `geco.names.LOCALS`, or ``none``.

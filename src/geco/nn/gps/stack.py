@@ -38,8 +38,8 @@ class HybridStack(OrderedStack):
         layer: further options of `GPSLayer`.
 
     Shapes:
-        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,) to
-        (N, D).
+        ``x`` (N, C), ``edge_index`` (2, M), ``batch`` (N,), ``edge_attr`` (M, D), ``graph_id`` (B,), ``place`` (N,),
+        ``edge_weight`` (M,) to (N, D).
 
     Example:
         >>> import torch
@@ -68,6 +68,13 @@ class HybridStack(OrderedStack):
         # Of the adjacency, if one is needed.
         self._normalisation = mixer.local.normalisation if isinstance(mixer, GECOConv) else None
 
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` the layers use."""
+        layer = self.layers[0]
+        assert isinstance(layer, GPSLayer)
+        return layer.edge_fields
+
     def reset_parameters(self) -> None:
         """Reset all weights."""
         for module in (self.encoder, *self.layers):
@@ -81,17 +88,16 @@ class HybridStack(OrderedStack):
         edge_attr: Tensor | None = None,
         graph_id: Tensor | None = None,
         place: Tensor | None = None,
+        edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Return a row per node; ``graph_id`` and ``place`` decide orders as in `GECO`."""
-        g = prepare(x, edge_index, batch, normalisation=self._normalisation)
+        g = prepare(x, edge_index, batch, edge_weight, normalisation=self._normalisation)
         g = self.ordered_by_structure(g, batch, place)
-        return self.in_order(lambda graphs: self._run(x, edge_index, batch, edge_attr, graphs), g, graph_id)
+        return self.in_order(lambda graphs: self._run(x, batch, edge_attr, graphs), g, graph_id)
 
-    def _run(
-        self, x: Tensor, edge_index: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]
-    ) -> Tensor:
+    def _run(self, x: Tensor, batch: Tensor | None, edges: Tensor | None, graphs: list[Graph]) -> Tensor:
         h = dropout(self.encoder(x), self.dropout, self.training)
         for layer, g in zip(self.layers, graphs, strict=True):
             assert isinstance(layer, GPSLayer)
-            h, edges = layer.with_edges(h, edge_index, batch, edges, graph=g)
+            h, edges = layer.with_edges(h, g.edge_index, batch, edges, edge_weight=g.edge_weight, graph=g)
         return h

@@ -178,7 +178,8 @@ def _normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int, n
     if not (torch.compiler.is_exporting() or degree.is_meta) and bool((degree < 0).any()):
         lowest = float(degree.detach().min())
         raise ValueError(
-            f"adjacency='sym' needs row sums of A that are not negative, got {lowest:.3g}; use adjacency='none'"
+            f"adjacency='sym' needs sums of the weights into each node that are not negative, got {lowest:.3g}; use "
+            "adjacency='none' (--model.adjacency none)"
         )
     scale = _power(degree, -0.5)
     return scale[target] * weight * scale[source]

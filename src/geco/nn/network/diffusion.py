@@ -20,8 +20,7 @@ class Diffusion(nn.Module):
     `gcn_steps`.
 
     Most nodes have no label, yet here all of them contribute by their neighbours' features. Where x was thinned by
-    dropout before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020). Edges count
-    alike.
+    dropout before, each pass sees another mixture of the neighbourhood, as in GRAND (Feng et al. 2020).
 
     Args:
         in_channels: C.
@@ -29,7 +28,7 @@ class Diffusion(nn.Module):
         steps: S.
 
     Shapes:
-        ``x`` (N, C), dense or sparse in CSR, ``edge_index`` (2, M) to (N, D).
+        ``x`` (N, C), dense or sparse in CSR, ``edge_index`` (2, M), ``edge_weight`` (M,) to (N, D).
 
     Example:
         >>> import torch
@@ -49,10 +48,10 @@ class Diffusion(nn.Module):
         self.linear.reset_parameters()
         self.norm.reset_parameters()
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return a row per node."""
         total = h = self.linear(x)  # (N, D)
-        for step in islice(gcn_steps(h, edge_index), self.steps):
+        for step in islice(gcn_steps(h, edge_index, edge_weight), self.steps):
             total = total + step
         out: Tensor = self.norm(total / (self.steps + 1))
         return out

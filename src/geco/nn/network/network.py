@@ -13,7 +13,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from geco.names import BASELINES
+from geco.names import BASELINES, LOCALS
 from geco.nn.functional import dropout
 from geco.nn.gps.local import EDGE_LAYERS
 from geco.nn.gps.stack import HybridStack
@@ -24,7 +24,7 @@ from geco.nn.network.inputs import EdgeEncoder, NodeEncoder
 from geco.nn.network.link_heads import DotHead, LinkHead, PairHead
 from geco.nn.network.units import Units
 from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_conv, upgrade_layer
-from geco.nn.resolve import accepted, call, check_name
+from geco.nn.resolve import accepted, call, check_name, keywords
 
 __all__ = ["Network"]
 
@@ -54,6 +54,8 @@ class Network(nn.Module):
         diffusion: S, steps over which features are averaged along the edges before the body, see `Diffusion`; 0 for
             none.
         heads: of layers with attention.
+        edge_data: whether all layers that can use weights and features of the edges are given them; else only GECO has
+            weights, and GatedGCN and GINE features, as all networks had that were saved without this argument.
         standardise_targets: whether what the head gives is values of deviation 1, to be brought to the units of the
             targets.
         options: further options of `GECO`, `HybridStack` or the baseline.
@@ -89,6 +91,7 @@ class Network(nn.Module):
         input_dropout: float = 0.0,
         diffusion: int = 0,
         heads: int = 4,
+        edge_data: bool = True,
         standardise_targets: bool = False,
         options: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None,
@@ -102,16 +105,18 @@ class Network(nn.Module):
             "categories": list(categories), "encodings": encodings or {}, "edge_columns": edge_columns,
             "edge_categories": list(edge_categories), "vocabulary": vocabulary, "hidden_channels": hidden_channels,
             "num_layers": num_layers, "dropout": dropout, "input_dropout": input_dropout, "diffusion": diffusion,
-            "heads": heads, "standardise_targets": standardise_targets, "options": options, "inputs": inputs or {},
-            "head": head or {},
+            "heads": heads, "edge_data": edge_data, "standardise_targets": standardise_targets, "options": options,
+            "inputs": inputs or {}, "head": head or {},
         }  # fmt: skip
         inputs = inputs or {}
-        self.level, self.input_dropout = level, input_dropout
+        self.level, self.input_dropout, self.edge_data = level, input_dropout, edge_data
         scaled = inputs.get("standardise") or inputs.get("robust")
         plain = in_channels > 0 and not (categories or encodings or scaled)
         self.nodes = None if plain else NodeEncoder(hidden_channels, in_channels, categories, encodings, **inputs)
         self.edges: EdgeEncoder | None = None
-        if body == "hybrid" and options.get("local", "gatedgcn") in EDGE_LAYERS:
+        edged = edge_data and edge_columns > 0 and _takes_edges(body, options)
+        options = _with_edges(body, options, hidden_channels) if edged else options
+        if edged or (body == "hybrid" and options.get("local", "gatedgcn") in EDGE_LAYERS):
             self.edges = _edge_encoder(hidden_channels, edge_columns, edge_categories, inputs)
         width = in_channels if plain else hidden_channels
         self.diffusion = Diffusion(width, hidden_channels, diffusion) if diffusion else None
@@ -132,13 +137,28 @@ class Network(nn.Module):
         """Return the features as the body sees them, ``(N, .)``."""
         x = data.x.float() if self.nodes is None else self.nodes(data)
         x = dropout(x, self.input_dropout, self.training)
-        return x if self.diffusion is None else self.diffusion(x, data.edge_index)
+        weight = data.get("edge_weight", None) if self.edge_data else None
+        return x if self.diffusion is None else self.diffusion(x, data.edge_index, weight)
+
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Which of ``edge_weight`` and ``edge_attr`` change what comes out, if the data has them."""
+        known = accepted(self.body.forward, {"edge_weight": None, "edge_attr": None})
+        own: tuple[str, ...] = getattr(self.body, "edge_fields", tuple(known))
+        weighted = self._weighs and ("edge_weight" in own or (self.diffusion is not None and self.edge_data))
+        featured = self.edges is not None and "edge_attr" in own
+        return ("edge_weight",) * weighted + ("edge_attr",) * featured
+
+    @property
+    def _weighs(self) -> bool:
+        return self.edge_data or isinstance(self.body, GECO)
 
     def forward(self, data: Data) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes."""
         x = self.embed(data)
         batch = data.batch if "batch" in data else None
-        known = {name: data.get(name, None) for name in ("edge_weight", "graph_id", "place")}
+        known = {name: data.get(name, None) for name in ("graph_id", "place")}
+        known["edge_weight"] = data.get("edge_weight", None) if self._weighs else None
         edges = None if self.edges is None else self.edges(data)
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()
@@ -152,7 +172,7 @@ class Network(nn.Module):
     @staticmethod
     def upgraded(config: dict[str, Any], version: int) -> dict[str, Any]:
         """Return a stored configuration of any format as one of today."""
-        config = {RENAMED.get(key, key): value for key, value in config.items()}
+        config = {"edge_data": False, **{RENAMED.get(key, key): value for key, value in config.items()}}
         if version > 2:
             return config
         body = str(config.get("body"))
@@ -182,6 +202,22 @@ def _upgraded_mixer(options: dict[str, Any], version: int) -> dict[str, Any]:
         context = upgrade_conv(kwargs.get("context_kwargs") or {}, first)
         return {**options, "mixer_kwargs": {**kwargs, "local_kwargs": local, "context_kwargs": context}}
     return options
+
+
+def _takes_edges(body: str, options: dict[str, Any]) -> bool:
+    """Tell whether edge features are used by a body if it is told their width, and not always.
+
+    >>> [_takes_edges(*body) for body in (("gat", {}), ("gcn", {}), ("hybrid", {"local": "pna"}), ("hybrid", {}))]
+    [True, False, True, False]
+    """
+    local = options.get("local", "gatedgcn")
+    makes = {**BASELINES, "hybrid": "" if local in EDGE_LAYERS else LOCALS.get(str(local), "")}
+    return bool(makes.get(body)) and bool(keywords(resolve_name(makes[body]), {"edge_dim": None}))
+
+
+def _with_edges(body: str, options: dict[str, Any], width: int) -> dict[str, Any]:
+    """Return a body's options with the width of edge features."""
+    return _filled(options, ["local_kwargs"] if body == "hybrid" else [], {"edge_dim": width})
 
 
 def _with_hyena(body: str, options: dict[str, Any], **filter: Any) -> dict[str, Any]:
