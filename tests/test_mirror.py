@@ -14,8 +14,10 @@ HOME = Path(__file__).parent.parent
 SOURCE, TESTS = HOME / "src" / "geco", HOME / "tests"
 # What is about no one module, and why.
 SCENARIOS = {
+    "cli/test_first_use.py": "what a new user types, and once went wrong",
     "cli/test_links.py": "import, train, eval and predict in a row",
     "cli/test_messy.py": "import, train and predict in a row",
+    "cli/test_own_mistakes.py": "own data that is doubtful, from import to score",
     "test_layers.py": "the package as a whole",
     "test_mirror.py": "the tests and the documentation",
     "test_readme.py": "README.md",
