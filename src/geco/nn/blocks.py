@@ -82,7 +82,7 @@ class LocalPropagation(nn.Module):
         share = adj.value.to(x.dtype) if self.weight is None else self._attend(x, adj, self.weight.to(x.dtype))
         messages = x[adj.source] * share.unsqueeze(1)
         if self.masked.explain:
-            return self.masked(adj.source, adj.target, messages, len(x))  # type: ignore[no-any-return]
+            return self.masked(adj.source, adj.target, messages, x.shape[0])  # type: ignore[no-any-return]
         return torch.zeros_like(x).index_add(0, adj.target, messages)
 
     def _attend(self, x: Tensor, adj: Adjacency, weight: Tensor) -> Tensor:

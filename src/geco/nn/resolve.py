@@ -133,8 +133,8 @@ def norm_layer(
         options: of a name or a class.
 
     Example:
-        >>> norm_layer("batch", 4, {"batch": nn.BatchNorm1d}, affine=False), norm_layer("graph_norm", 4, {})
-        (BatchNorm1d(4, eps=1e-05, momentum=0.1, affine=False, track_running_stats=True, bias=False), GraphNorm(4))
+        >>> norm_layer("graph_norm", 4, {}), type(norm_layer("layer_norm", 4, {"layer_norm": nn.LayerNorm})).__module__
+        (GraphNorm(4), 'torch.nn.modules.normalization')
     """
     if norm is None:
         return None

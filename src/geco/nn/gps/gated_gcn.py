@@ -99,7 +99,7 @@ class GatedGCN(nn.Module):
         gate = to[target] + edge + of[source]
         share = torch.sigmoid(gate)
         total = torch.zeros_like(value).index_add(0, target, share) + EPS
-        return self.masked(source, target, share * value[source] / total[target], len(value)), gate
+        return self.masked(source, target, share * value[source] / total[target], value.shape[0]), gate
 
     def _nodes(self, x: Tensor, message: Tensor) -> Tensor:
         return self._skip(x, self.node_norm(self.own(x) + message))
