@@ -28,7 +28,7 @@ class WholeGraph(nn.Module):
         name = type(self).__name__
         if isinstance(x, fx.Proxy):
             raise ValueError(
-                f"{name} cannot be traced by torch.fx, and so not by to_hetero: its global block mixes all nodes of one "
+                f"{name} cannot be traced by torch.fx, and so not by to_hetero: its global block mixes all nodes of a "
                 f"graph. Put {name} into HeteroConv for edge types within one node type, or use data.to_homogeneous()"
             )
         if isinstance(x, tuple | list):
