@@ -122,6 +122,7 @@ def test_what_forward_takes() -> None:
     model, weight = GECO(8, 16, 1).eval(), torch.rand(4)
     assert model.supports_edge_weight
     assert not model.supports_edge_attr
+    assert not hasattr(model, "inference")
     wanted = model(X, EDGES, edge_weight=weight)
     found = model(X, EDGES, edge_weight=weight, edge_attr=None, batch=torch.zeros(3, dtype=torch.long), batch_size=1,
                   num_sampled_nodes_per_hop=None, num_sampled_edges_per_hop=None)  # fmt: skip
