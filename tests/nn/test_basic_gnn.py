@@ -20,11 +20,18 @@ from tests.conftest import random_edges, relative_error
 ACTS = [None, "relu", torch.relu_, F.elu, nn.LeakyReLU()]
 NORMS = [None, "batch_norm", "layer_norm", BatchNorm(16), GraphNorm(16), InstanceNorm(16), LayerNorm(16)]
 JKS = [None, "last", "cat", "max", "lstm"]
+
+
+def named(given: Any) -> str:
+    """Return a name without an address, the same in every process."""
+    return str(given) if isinstance(given, str | None) else getattr(given, "__name__", type(given).__name__)
+
+
 X, EDGES = torch.randn(3, 8), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
-@pytest.mark.parametrize("act", ACTS, ids=str)
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("act", ACTS, ids=named)
+@pytest.mark.parametrize("norm", NORMS, ids=named)
 def test_the_grid(act: Any, norm: Any) -> None:
     """As PyG's test_basic_gnn.py has it, with more norms: 700 cases."""
     for out, dropout, jk in product([None, 8], [0.0, 0.5], JKS):
@@ -103,7 +110,7 @@ def test_norms_of_layers(make: Any, norm: Any) -> None:
 
 
 @pytest.mark.parametrize("local", ["gatedgcn", "gine", "pna"])
-@pytest.mark.parametrize("act", [*ACTS, nn.ELU], ids=str)
+@pytest.mark.parametrize("act", [*ACTS, nn.ELU], ids=named)
 def test_acts_of_local_layers(local: str, act: Any) -> None:
     degrees = {"degrees": [1, 1, 1]} if local == "pna" else {}
     layer = GPSLayer(8, local=local, act=act, local_kwargs=degrees)

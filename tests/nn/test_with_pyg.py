@@ -137,6 +137,7 @@ def test_onnx_for_the_number_of_nodes_it_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", ["GECO", "GPSLayer"], indirect=True)
 def test_compile(model: nn.Module) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # inductor's own
