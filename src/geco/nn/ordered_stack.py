@@ -10,17 +10,18 @@ from dataclasses import replace
 from typing import get_args
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from geco.nn.graph.permutation import Permutation, shuffled
 from geco.nn.graph.places import placed
 from geco.nn.graph.prepare import Graph
 from geco.nn.resolve import check_name
+from geco.nn.whole_graph import WholeGraph
 
 __all__ = ["OrderedStack"]
 
 
-class OrderedStack(nn.Module):
+class OrderedStack(WholeGraph):
     """Base of networks whose layers see nodes in an order, as `GECO` describes it.
 
     Args:

@@ -89,6 +89,8 @@ class SparseGCNConv(GCNConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return a row per node."""
+        if self.explain or torch.compiler.is_exporting():  # PyG's own sum knows masks of edges, and can be traced
+            return super().forward(x, edge_index, edge_weight)  # type: ignore[no-any-return]
         out: Tensor = next(gcn_steps(self.lin(x), edge_index, edge_weight)) + self.bias
         return out
 
@@ -112,6 +114,8 @@ class SparseSAGEConv(SAGEConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
+        if self.explain or torch.compiler.is_exporting():
+            return super().forward(x, edge_index)  # type: ignore[no-any-return]
         count = torch.bincount(edge_index[1], minlength=len(x)).clamp(min=1).to(x.dtype).unsqueeze(1)  # (N, 1)
         out: Tensor = self.lin_l(adjacency(edge_index, len(x), normalisation="none") @ x / count) + self.lin_r(x)
         return out
@@ -142,9 +146,8 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         """Return a row per node."""
-        if edge_attr is not None:
-            found: Tensor = super().forward(x, edge_index, edge_attr)
-            return found
+        if edge_attr is not None or self.explain or torch.compiler.is_exporting():
+            return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
         h = self.lin(x).view(-1, self.heads, self.out_channels)  # (N, H, D)
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
         e = _looped(edge_index, len(x))

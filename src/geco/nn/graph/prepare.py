@@ -14,7 +14,7 @@ from geco.nn.graph.adjacency import Adjacency, Normalisation, adjacency, traced_
 from geco.nn.graph.permutation import arranged
 from geco.nn.graph.rings import Rings, rings_of
 
-__all__ = ["Graph", "check_edges", "check_features", "check_not_single", "input_rings", "prepare"]
+__all__ = ["Graph", "check_edges", "check_features", "check_not_single", "input_rings", "plain_edges", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Graph:
         if not torch.compiler.is_exporting() and x.shape != wanted:
             raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
         return self
+
+    def batch(self) -> Tensor | None:
+        """Return the graph of each node, ``(N,)``, counting those that have nodes; None for a single one."""
+        return None if len(self.rings.sizes) == 1 else self.rings.restore(self.rings.number())
 
     def adjacency(self, normalisation: Normalisation, dtype: torch.dtype) -> Adjacency:
         r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
@@ -115,6 +119,8 @@ def input_rings(
 
 def check_features(x: Tensor, channels: int | None = None) -> None:
     """Refuse features that are not finite floats of shape ``(N, C)``."""
+    if torch.compiler.is_exporting():
+        return
     _check_shape(x)
     if channels is not None and x.shape[1] != channels:
         raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {channels}")
@@ -138,6 +144,8 @@ def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channel
         channels: the layer's width.
         edge_dim: width of edge features.
     """
+    if torch.compiler.is_exporting():
+        return
     check_features(x, channels)
     if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
         raise ValueError("message-passing layers take edge_index as a (2, M) tensor, got another kind of adjacency")
@@ -154,9 +162,20 @@ def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channel
         )
 
 
+def plain_edges(edge_index: Tensor) -> Tensor:
+    """Return the edges as int64 in a plain tensor, without what PyG's ``EdgeIndex`` knows about them.
+
+    Example:
+        >>> plain_edges(torch.tensor([[0], [1]], dtype=torch.int32)).dtype
+        torch.int64
+    """
+    plain = type(edge_index) is Tensor or torch.compiler.is_exporting()
+    return (edge_index if plain else edge_index.as_subclass(Tensor)).long()
+
+
 def check_not_single(x: Tensor, training: bool) -> None:
     """Refuse a training step of BatchNorm on a single node."""
-    if training and x.shape[0] == 1:
+    if training and not torch.compiler.is_exporting() and x.shape[0] == 1:
         raise ValueError(
             "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
             "with others"
