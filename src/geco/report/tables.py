@@ -138,9 +138,7 @@ def _note(runs: Runs, first: SeedRecord) -> str:
         parts.append("±: sample standard deviation over seeds.")
     if len(runs) > 1:
         better = "higher" if first.higher else "lower"
-        parts.append(
-            f"Bold: the best mean ({better} is better). Dotted: within the best one's standard deviation of it."
-        )
+        parts.append(f"Bold: the best mean ({better} is better). Dotted: within that one's standard deviation.")
     parts.append("Seconds: median of training an epoch. Memory: of the process, or of the GPU.")
     return " ".join(parts)
 
