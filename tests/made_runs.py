@@ -39,7 +39,7 @@ def made_run(
         finished: whether it has a result.
         settings: of the model.
     """
-    config = Config(DataConfig(info.name), ModelConfig(model), train=TrainConfig(epochs=epochs), seed=seed)
+    config = Config(DataConfig(info.name), ModelConfig(model), train=TrainConfig(epochs=max(1, epochs)), seed=seed)
     config = replace(config, model=replace(config.model, **settings))
     draw, lines = random.Random(f"{folder.parent.name}{seed}"), []
     sign = 1 if info.metric == "accuracy" else -1
