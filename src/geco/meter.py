@@ -111,12 +111,10 @@ def live_line(label: str, done: float, total: int, line: Mapping[str, Any], seco
         >>> live_line("seed 0", 3, 10, line, 65, width=40)
         'epoch 3/10  1:05 left  valid 0.5000'
     """
-    share = f" ({done % 1:.0%} of the next)" if done % 1 else ""
     best = line.get("best")
     parts = {  # in the order in which they stand; the number is how soon one is left out
         label: 5,
-        f"epoch {int(done)}/{total}": 9,
-        share.strip(): 2,
+        f"epoch {done:.1f}/{total}" if done % 1 else f"epoch {done:.0f}/{total}": 9,
         f"{left(seconds)} left" if seconds is not None else "": 8,
         f"loss {line['loss']:.4f}" if "loss" in line else "": 4,
         f"valid {line['valid']:.4f}" if "valid" in line else "": 7,

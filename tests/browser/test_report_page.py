@@ -86,7 +86,7 @@ def test_pointing_shows_values(seen: dict[str, Any]) -> None:
 
 
 def test_keys_read_values_aloud(seen: dict[str, Any]) -> None:
-    assert seen["heard"].startswith("epoch 40; ")
+    assert seen["heard"].startswith("epoch 40; geco: 0.")
     assert seen["values"] == 40
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from geco.errors import UsageError
-from geco.train.record import NotYet, read_seed
+from geco.train.record import NotYet, before, read_seed
 from tests.made_runs import VALUES, made_run
 
 
@@ -98,3 +98,8 @@ def test_no_finished_epoch_is_no_damage(epochs: int, tmp_path: Path) -> None:
         (folder / "best").rmdir()
     with pytest.raises(NotYet, match="has no finished epoch yet"):
         read_seed(folder)
+
+
+def test_what_was_done_before_a_resume(tmp_path: Path) -> None:
+    assert before(made_run(tmp_path / "seed-0", epochs=6, finished=False)) == (6, pytest.approx(0.6))
+    assert before(tmp_path / "absent") == (0, None)

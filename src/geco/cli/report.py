@@ -49,8 +49,6 @@ def report(
 
 
 def _check(runs: Sequence[Path], output: Path, curves: Sequence[str], watch: bool) -> None:
-    from geco.train.curves import CURVES
-
     if output.suffix not in FORMATS:
         raise UsageError(f"-o must end in .html or .json, or in .png, .svg or .pdf for a figure; got {output}")
     if not runs:
@@ -61,9 +59,12 @@ def _check(runs: Sequence[Path], output: Path, curves: Sequence[str], watch: boo
         raise UsageError(f"--watch is for pages; let -o end in .html, got {output}")
     if curves and output.suffix in (".html", ".json"):
         raise UsageError("--curves is for figures; a page and a record have all curves")
-    unknown = [name for name in curves if name not in CURVES]
-    if unknown:
-        raise UsageError(f"there is no curve {unknown[0]!r}; choose of {', '.join(CURVES)}")
+    if curves:
+        from geco.train.curves import CURVES
+
+        for name in curves:
+            if name not in CURVES:
+                raise UsageError(f"there is no curve {name!r}; choose of {', '.join(CURVES)}")
 
 
 def _found(paths: Sequence[Path]) -> Found:

@@ -9,7 +9,6 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +69,7 @@ def _one(
     """Train one seed and return its result; without ``tell`` with a display of its own."""
     from geco.data.user.stored import stored_schema
     from geco.train.engine import Trainer
+    from geco.train.record import before
 
     config, schema = options.resolved(seed), stored_schema(options.data.name)
     about = schema.to_json() if schema else None
@@ -83,22 +83,9 @@ def _one(
     if tell is not None:
         trainer.tell = tell
         return trainer.fit()
-    with Meter(f"seed {seed}", config.train.epochs, trainer.state.epoch, _pace(folder)) as meter:
+    with Meter(f"seed {seed}", config.train.epochs, trainer.state.epoch, before(folder)[1]) as meter:
         trainer.tell, trainer.pulse = meter.show, meter.pulse
         return trainer.fit()
-
-
-def _pace(folder: Path) -> float | None:
-    """Return the seconds that an epoch took before a run was stopped; None if it is new."""
-    from geco.train.record import read_seed
-
-    with contextlib.suppress(UsageError):
-        epochs = read_seed(folder).epochs
-        gaps = [after["epoch"] - before["epoch"] for before, after in pairwise([{"epoch": 0}, *epochs])]
-        took = [(line.get("train", 0.0) + line.get("evaluate", 0.0)) / gap
-                for line, gap in zip(epochs, gaps, strict=True) if gap > 0]  # fmt: skip
-        return statistics.median(took[-20:]) or None
-    return None
 
 
 def _in_process(

@@ -35,13 +35,12 @@ class ConfusionMatrix:
         """Return the table."""
         names = "".join(element("th", text(name), scope="col") for name in self.classes)
         head = element("tr", element("td", "true ↓ predicted →", class_="corner") + names)
-        head += ""
         rows = "".join(
             element("tr", element("th", text(name), scope="row") + "".join(_cells(row, at)))
             for at, (name, row) in enumerate(zip(self.classes, self.counts, strict=True))
         )
         table = element("table", element("thead", head) + element("tbody", rows), class_="matrix")
-        wide = element("div", table, class_="wide", tabindex=0, role="region", aria_label=self.title)
+        wide = element("div", table, class_="wide", tabindex=0, role="group", aria_label=self.title)
         return figure("confusion", self.title, self.note, wide)
 
 

@@ -162,7 +162,7 @@ class Reading {
       if (step === undefined) return;
       event.preventDefault();
       this.step(step);
-      this.said.textContent = all("strong, div", this.box).map((line) => line.textContent).join("; ");
+      this.said.textContent = this.spoken;
     };
   }
   get shown() { return this.facts.series.filter((series) => !chosen.off.includes(series.name)); }
@@ -180,6 +180,7 @@ class Reading {
   }
   show(share, heading, lines) {
     this.at(share);
+    this.spoken = [heading, ...lines.map(([series, words]) => `${series.name}: ${words}`)].join("; ");
     this.box.replaceChildren(make("strong", "", heading), ...lines.slice(0, 16).map(([series, words]) => {
       const line = make("div"), key = all(".key", this.figure).find((k) => k.classList.contains(`c${series.look % 7}`)
         && k.classList.contains(`d${series.look % 5}`));
@@ -239,7 +240,7 @@ class Lines extends Reading {
       }
       const wide = make("div", "wide");
       wide.tabIndex = 0;
-      wide.setAttribute("role", "region");
+      wide.setAttribute("role", "group");
       wide.setAttribute("aria-label", summary.textContent);
       wide.append(table);
       details.append(wide);

@@ -75,7 +75,7 @@ class Table:
             table,
             class_="wide",
             tabindex=0,
-            role="region",
+            role="group",
             aria_label=self.caption or self.columns[0] or "table",
         )
         note = element("p", text(self.note), class_="note") if self.note else ""

@@ -185,7 +185,7 @@ class Trainer:
                 self.state.loss_sum += self.step(group)
                 self.state.batch = number + 1
                 group = []
-                self.pulse(self.state.epoch + min(self.state.batch / self.batches.steps, 0.99))
+                self.pulse(self.state.epoch + self.state.batch / self.batches.steps)
                 if self.stop():
                     self._interrupt()
         updates = math.ceil(self.batches.steps / self.config.optim.accumulate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from geco.errors import UsageError
 from geco.store import has_entry, read_about
 from geco.train.metrics import METRICS
 
-__all__ = ["NotYet", "SeedRecord", "read_seed"]
+__all__ = ["NotYet", "SeedRecord", "before", "read_seed"]
 
 TABLES = ("data", "model", "optim", "train")
 
@@ -107,6 +108,19 @@ def read_seed(folder: Path) -> SeedRecord:
         why = error.strerror if isinstance(error, OSError) else error
         name = getattr(error, "filename", None) or folder
         raise UsageError(f"{name} cannot be read: {why}") from error
+
+
+def before(folder: Path) -> tuple[int, float | None]:
+    """Return how many epochs a folder holds, and the median of seconds that the last ones took, if they are known."""
+    try:
+        epochs = read_seed(folder).epochs
+    except UsageError:
+        return 0, None
+    took = [
+        (line.get("train", 0.0) + line.get("evaluate", 0.0)) / max(1, line["epoch"] - last)
+        for last, line in zip([0, *(line["epoch"] for line in epochs)], epochs, strict=False)
+    ]
+    return epochs[-1]["epoch"], statistics.median(took[-20:]) or None
 
 
 def _read(folder: Path) -> SeedRecord:
