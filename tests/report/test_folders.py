@@ -21,6 +21,12 @@ def test_seeds_runs_and_folders_above_runs(tmp_path: Path) -> None:
     assert found == {"x/a": [2, 10], "x/alone": [0], "x/deep/b": [0]}
 
 
+def test_numbers_in_names_sort_by_value(tmp_path: Path) -> None:
+    for name in ("run-10", "run-2", "other", "2", "run"):
+        made_run(tmp_path / name / "seed-0")
+    assert [home.name for home in find([tmp_path]).runs] == ["2", "other", "run", "run-2", "run-10"]
+
+
 def test_one_seed_stands_for_itself_and_nothing_counts_twice(tmp_path: Path) -> None:
     for seed in (0, 1):
         made_run(tmp_path / "a" / f"seed-{seed}", seed=seed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from geco.errors import UsageError
-from geco.train.curves import POINTS, available, curve
+from geco.train.curves import POINTS, available, close_up, curve
 from geco.train.record import SeedRecord, read_seed
 from tests.made_runs import made_run
 
@@ -64,3 +64,26 @@ def test_only_curves_that_are_there(tmp_path: Path) -> None:
     assert available(runs) == ["valid", "test", "loss", "train"]
     with pytest.raises(UsageError, match="there is no curve 'lr' in these runs; choose of valid, test, loss, train"):
         curve("lr", runs)
+
+
+def late_scores(tmp_path: Path, valid: list[float]) -> dict[str, list[SeedRecord]]:
+    folder = made_run(tmp_path / "seed-0", epochs=len(valid))
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    changed = [{**line, "valid": value} for line, value in zip(lines, valid, strict=True)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    return {"a": [read_seed(folder)]}
+
+
+def test_close_up_shows_what_comes_after_the_beginning(tmp_path: Path) -> None:
+    chart = close_up("valid", late_scores(tmp_path, [0.1, 0.5, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95]))
+    assert chart is not None
+    assert chart.window == (0.9, 0.95)
+    html = chart.html()
+    assert "canvas cut" in html
+    assert 'class="rule"' not in html, "the guess is far below"
+    assert "the rest is cut off" in html
+
+
+def test_no_close_up_where_it_would_show_the_same(tmp_path: Path) -> None:
+    assert close_up("valid", late_scores(tmp_path, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])) is None
+    assert close_up("valid", late_scores(tmp_path / "flat", [0.5] * 8)) is None

@@ -112,7 +112,7 @@ def _lines(chart: LineChart, axes: Axes) -> None:
         for mark in s.marks:
             style: dict[str, Any] = {"color": colour, "marker": MARKS[look % len(MARKS)], "markeredgecolor": "white"}
             axes.plot([mark.x], [mark.y], markersize=5, linestyle="none", markeredgewidth=0.5, **style)
-    for rule in chart.rules:
+    for rule in chart.rules:  # matplotlib cuts off what is outside
         axes.axhline(rule.y, color="#1a1d21", linewidth=0.8, linestyle=":", label=rule.name)
 
 

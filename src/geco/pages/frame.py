@@ -55,9 +55,17 @@ def legend(names: Sequence[tuple[str, int]], line: bool = True) -> str:
     return element("ul", items, class_="legend", aria_label="Series; press one to hide or show it")
 
 
-def canvas(shapes: str) -> str:
-    """Return shapes in coordinates of 0 to 1,000, stretched over the whole drawing."""
-    return element("svg", shapes, viewBox=f"0 0 {SIZE} {SIZE}", preserveAspectRatio="none", class_="canvas")
+def canvas(shapes: str, cut: bool = False) -> str:
+    """Return shapes in coordinates of 0 to 1,000, stretched over the whole drawing; what is outside is cut off or
+    not.
+    """
+    return element(
+        "svg",
+        shapes,
+        viewBox=f"0 0 {SIZE} {SIZE}",
+        preserveAspectRatio="none",
+        class_="canvas cut" if cut else "canvas",
+    )
 
 
 def framed(x: Scale, y: Scale, names: tuple[str, str], drawing: str, label: str, over: str = "") -> str:

@@ -80,6 +80,7 @@ class LineChart:
         log_x: equal factors along, not equal steps; values are above 0.
         log_y: the same upwards.
         note: below it: what lines, bands and marks are.
+        window: lowest and highest value that is shown, where that is not all; say so in the note.
 
     Example:
         >>> gcn = Series("gcn", [1, 2], [0.5, 0.75], low=[0.25, 0.5], high=[0.75, 1.0])
@@ -95,11 +96,13 @@ class LineChart:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+    window: tuple[float, float] | None = None
     axes: tuple[Scale, Scale] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         x = scale((v for s in self.series for v in s.x), self.log_x)
         heights = [v for s in self.series for v in s.values] + [rule.y for rule in self.rules]
+        heights = heights if self.window is None else list(self.window)
         object.__setattr__(self, "axes", (x, scale(heights, self.log_y, pad=0.04)))
 
     def html(self) -> str:
@@ -107,12 +110,13 @@ class LineChart:
         if not any(math.isfinite(v) for s in self.series for v in s.y):
             return figure("lines", self.title, "There is nothing to show yet.", "")
         looks = [i if s.look is None else s.look for i, s in enumerate(self.series)]
-        drawing = canvas("".join(self._shapes(s, i) for s, i in zip(self.series, looks, strict=True)))
+        shapes = "".join(self._shapes(s, i) for s, i in zip(self.series, looks, strict=True))
+        drawing = canvas(shapes, cut=self.window is not None)
         drawing += "".join(self._marks(s, i) for s, i in zip(self.series, looks, strict=True))
         drawing += "".join(element("line", x1="0%", x2="100%", y1=h, y2=h, class_="rule") for h in self._levels)
         over = "".join(
             element("span", text(rule.name), class_="rule-name", style=f"top:{height}")
-            for rule, height in zip(self.rules, self._levels, strict=True)
+            for rule, height in zip(self._inside, self._levels, strict=True)
         )
         body = framed(*self.axes, (self.x_name, self.y_name), drawing, self._label(), over)
         names = [(s.name, i) for s, i in zip(self.series, looks, strict=True)]
@@ -120,7 +124,14 @@ class LineChart:
 
     @property
     def _levels(self) -> list[str]:
-        return [fixed(100 - 100 * self.axes[1].place(rule.y), 2) + "%" for rule in self.rules]
+        return [fixed(100 - 100 * self.axes[1].place(rule.y), 2) + "%" for rule in self._inside]
+
+    @property
+    def _inside(self) -> list[Rule]:
+        return [rule for rule in self.rules if self._shown(rule.y)]
+
+    def _shown(self, y: float) -> bool:
+        return self.axes[1].low <= y <= self.axes[1].high
 
     def _place(self, x: float, y: float) -> str:
         return f"{fixed(SIZE * self.axes[0].place(x))},{fixed(SIZE - SIZE * self.axes[1].place(y))}"
@@ -146,7 +157,7 @@ class LineChart:
                 y=f"{fixed(100 - 100 * y.place(m.y), 2)}%", class_="mark",
             )
             for m in series.marks
-            if math.isfinite(m.y)
+            if math.isfinite(m.y) and self._shown(m.y)
         )  # fmt: skip
         return element("g", marks, class_=f"series {look(number)}", data_series=series.name) if marks else ""
 

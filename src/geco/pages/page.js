@@ -123,10 +123,10 @@ function legend(list) {
 }
 
 // Charts: the values where one points, or where the arrow keys have gone.
-const nice = (value) => {
+const nice = (value, digits = 5) => {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3) : String(Number(value.toPrecision(5)));
+  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(digits - 2) : String(Number(value.toPrecision(digits)));
 };
 const nearest = (values, target, from = (v) => v) => {
   let best = -1, gap = Infinity;
@@ -185,13 +185,14 @@ class Reading {
       const line = make("div"), key = all(".key", this.figure).find((k) => k.classList.contains(`c${series.look % 7}`)
         && k.classList.contains(`d${series.look % 5}`));
       if (key) line.append(key.cloneNode(true));
-      line.append(make("span", "name", series.name), make("span", "", words));
+      line.append(make("span", "name", series.name), make("span", "said", words));
       return line;
     }), ...(lines.length > 16 ? [make("div", "", `and ${lines.length - 16} more`)] : []));
     this.box.hidden = false;
-    const side = share > 0.5;
-    this.box.style.left = side ? "auto" : `calc(${100 * share}% + 12px)`;
-    this.box.style.right = side ? `calc(${100 * (1 - share)}% + 12px)` : "auto";
+    // beside the cursor, on the side with more room, and never over the edge
+    const room = this.plot.clientWidth, own = this.box.offsetWidth, at = share * room;
+    const left = share > 0.5 ? at - own - 12 : at + 12;
+    this.box.style.left = `${Math.max(0, Math.min(left, room - own))}px`;
   }
 }
 
@@ -215,10 +216,10 @@ class Lines extends Reading {
     for (const series of this.shown) {
       const i = series.x.indexOf(x);
       if (i < 0 || series.y[i] === null) continue;
-      const band = series.low ? `  (${nice(series.low[i])} – ${nice(series.high[i])})` : "";
+      const band = series.low ? `  (${nice(series.low[i], 4)} – ${nice(series.high[i], 4)})` : "";
       const fewer = series.fewer?.[i] ? `, ${series.fewer[i]} of them` : "";
       const mark = series.marks?.filter((m) => m[0] === x).map((m) => `, ${m[2]}`).join("") ?? "";
-      lines.push([series, nice(series.y[i]) + band + fewer + mark, series.y[i]]);
+      lines.push([series, nice(series.y[i], 4) + band + fewer + mark, series.y[i]]);
     }
     lines.sort((a, b) => b[2] - a[2]);
     this.show(this.share(x), `${this.facts.x} ${nice(x)}`, lines);

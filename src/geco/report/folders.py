@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,13 +68,15 @@ def _candidates(path: Path, problems: list[Problem]) -> Iterator[Path]:
         elif here.name.startswith("seed-") and not folders:
             any_found = True
             problems.append(Problem(here, "it is empty: nothing was trained here"))
-        folders[:] = sorted(
-            (name for name in folders if name not in inner and not name.startswith(".")),
-            key=lambda name: (not name.startswith("seed-"), len(name) if name.startswith("seed-") else 0, name),
-        )
+        folders[:] = sorted((name for name in folders if name not in inner and not name.startswith(".")), key=_by_value)
     if not any_found and len(problems) == before:
         empty = not any(path.iterdir())
         problems.append(Problem(path, "it is empty" if empty else "there is no run of `geco train` in it or below it"))
+
+
+def _by_value(name: str) -> list[tuple[int, str]]:
+    """Return what sorts names as people do: run-2 before run-10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _take(folder: Path, found: Found) -> None:

@@ -13,7 +13,7 @@ from geco.pages.figures import Chart
 from geco.report.folders import Found, Problem
 from geco.report.outcomes import outcomes, target_scores
 from geco.report.tables import differences, scores_table, unequal_seeds
-from geco.train.curves import available, called, curve
+from geco.train.curves import available, called, close_up, curve
 from geco.train.record import SeedRecord
 
 __all__ = ["charts", "records", "runs_page"]
@@ -54,7 +54,7 @@ def _compared(runs: Runs, looks: dict[str, int], level: int) -> list[Block]:
             blocks.append(Text(f"The seeds of {name} differ in {', '.join(keys)}; their mean is one of unlike runs."))
     blocks += [
         Heading("Curves", level),
-        Tabs("Curve", [(_short(name), curve(name, runs, looks)) for name in available(runs)]),
+        Tabs("Curve", _curves(runs, looks)),
     ]
     table = differences(runs, looks) if len(runs) > 1 else None
     if table is not None:
@@ -67,6 +67,15 @@ def _compared(runs: Runs, looks: dict[str, int], level: int) -> list[Block]:
     for heading, parts in (("On the test part", outcomes(runs, looks)), ("By target", target_scores(runs))):
         blocks += [Heading(heading, level), *parts] if parts else []
     return blocks
+
+
+def _curves(runs: Runs, looks: dict[str, int]) -> list[tuple[str, Block]]:
+    tabs: list[tuple[str, Block]] = []
+    for name in available(runs):
+        tabs.append((_short(name), curve(name, runs, looks)))
+        near = close_up(name, runs, looks) if name in ("valid", "test") else None
+        tabs += [(f"{_short(name)}, close up", near)] if near is not None else []
+    return tabs
 
 
 def _short(name: str) -> str:

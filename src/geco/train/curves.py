@@ -6,13 +6,14 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from geco.errors import UsageError
 from geco.pages import LineChart, Mark, Rule, Series
 from geco.train.record import SeedRecord
 
-__all__ = ["CURVES", "available", "called", "curve", "shortened"]
+__all__ = ["CURVES", "available", "called", "close_up", "curve", "shortened"]
 
 CURVES = {  # key in the log: what it is called; {metric} is the score's name
     "valid": "{metric}, validation",
@@ -72,6 +73,30 @@ def curve(name: str, runs: Runs, looks: Mapping[str, int] | None = None) -> Line
         title[0].upper() + title[1:], "epoch", f"{axis} (logarithmic)" if log else axis, series, rules,
         log_y=log, note=_note(runs, name),
     )  # fmt: skip
+
+
+def close_up(name: str, runs: Runs, looks: Mapping[str, int] | None = None) -> LineChart | None:
+    """Return a score's curve from where all runs are past their beginning; None if that shows no more than the whole.
+
+    Args:
+        name: ``valid`` or ``test``.
+        runs: as for `curve`.
+        looks: as for `curve`.
+    """
+    whole = curve(name, runs, looks)
+    late = [v for line in whole.series for v in _late(line) if math.isfinite(v)]
+    ends = [v for line in whole.series for v in line.values if math.isfinite(v)]
+    if not late or not 0 < max(late) - min(late) < (max(ends) - min(ends)) / 3:
+        return None
+    note = f"{whole.note} Only values that occur after the first quarter of each run are shown; the rest is cut off."
+    return replace(whole, title=f"{whole.title}, close up", window=(min(late), max(late)), note=note)
+
+
+def _late(line: Series) -> list[float]:
+    """Return all values of a line after the first quarter of it."""
+    first = len(line.x) // 4
+    parts = (part[first:] for part in (line.y, line.low, line.high) if len(part))
+    return [v for part in parts for v in part] + [mark.y for mark in line.marks]
 
 
 def shortened(count: int) -> int:
