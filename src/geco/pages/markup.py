@@ -52,12 +52,12 @@ def fixed(value: float, places: int = 1) -> str:
 
 
 def data(value: Any) -> str:
-    r"""Return facts for the page's script, as JSON that cannot end its element; numbers have five digits, and what is
-    not finite is null.
+    r"""Return facts for the page's script, as JSON that cannot end its element; numbers that are not whole have
+    five digits, and what is not finite is null.
 
     Example:
-        >>> print(data({"name": "</script>", "y": [0.1234567, float("nan")]}))
-        <script type="application/json">{"name":"\u003c/script>","y":[0.12346,null]}</script>
+        >>> print(data({"name": "</script>", "y": [0.1234567, 123456.0, float("nan")]}))
+        <script type="application/json">{"name":"\u003c/script>","y":[0.12346,123456,null]}</script>
     """
     whole = json.dumps(_short(value), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return f'<script type="application/json">{whole}</script>'
@@ -65,6 +65,8 @@ def data(value: Any) -> str:
 
 def _short(value: Any) -> Any:
     if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e15:
+            return int(value)
         return float(f"{value:.5g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: _short(inner) for key, inner in value.items()}

@@ -126,6 +126,7 @@ function legend(list) {
 const nice = (value, digits = 5) => {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e12) return String(value);
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(digits - 2) : String(Number(value.toPrecision(digits)));
 };
 const nearest = (values, target, from = (v) => v) => {
