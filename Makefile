@@ -4,16 +4,23 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test browser-test lint types bench clean
 
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed-demo  ## train GECO and baselines on two small data sets and print the scores, about two minutes
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-test  ## run the tests, without those marked slow, real or dist
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+browser-test: $(VENV)/.installed-test tests/browser/node_modules  ## test pages in Chromium; needs chromium, node and npm
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/browser
+
+tests/browser/node_modules: tests/browser/package.json
+	cd tests/browser && npm install --no-audit --no-fund --no-package-lock --ignore-scripts
+	@touch $@
 
 lint: $(VENV)/.installed-dev  ## check style and formatting
 	$(BIN)/ruff check .

@@ -6,22 +6,22 @@ import contextlib
 import io
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Self, TypeVar
+from typing import IO, Any, TypeVar
 
-__all__ = [
-    "Bar", "Meter", "in_notebook", "print_line", "print_table", "progress", "progress_bytes", "progress_reading",
-    "show_log", "table",
-]  # fmt: skip
+__all__ = ["print_line", "print_table", "progress", "progress_bytes", "progress_reading", "show_log", "table"]
 
 T = TypeVar("T")
 PATIENCE = 0.5  # seconds of reading without a bar
 
 
 def print_line(line: str) -> None:
-    """Print a line about the work, beside the results on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a line about the work, beside the results on standard error; above a bar, if there is one."""
+    bars = sys.modules.get("tqdm")
+    if bars is not None and sys.stderr.isatty():
+        bars.tqdm.write(line, file=sys.stderr)
+    else:
+        print(line, file=sys.stderr, flush=True)
 
 
 class _Lines(logging.Handler):
@@ -140,72 +140,3 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows as `table` lays them out."""
     print(table(rows))
-
-
-class Bar:
-    """Progress of a training: a bar with the newest values on a terminal or in a notebook, nothing elsewhere.
-
-    Example:
-        >>> with Bar("seed 0", total=2) as bar:
-        ...     bar.show({"epoch": 2, "loss": 0.5})
-    """
-
-    SHOWN = ("loss", "valid", "test")
-
-    def __init__(self, label: str, total: int, start: int = 0) -> None:
-        from tqdm import tqdm
-
-        self.label, self.total = label, total
-        hidden = False if in_notebook() else None  # None: not on a terminal
-        self.bar = tqdm(total=total, initial=start, desc=label, unit=" epoch", disable=hidden, leave=False)
-
-    def show(self, line: dict[str, Any]) -> None:
-        """Show the values of an evaluation; ``epoch`` says how far it is."""
-        if not self.bar.disable:
-            self.bar.set_postfix_str(self.values(line), refresh=False)
-            self.bar.update(line["epoch"] - self.bar.n)
-
-    def values(self, line: dict[str, Any]) -> str:
-        """Return the values of an evaluation as text."""
-        return "  ".join(f"{key} {line[key]:.4f}" for key in self.SHOWN if key in line)
-
-    def __enter__(self) -> Self:
-        """Start."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self.bar.close()
-
-
-class Meter(Bar):
-    """The same for commands: a line now and then where there is no terminal.
-
-    Example:
-        >>> with Meter("seed 0", total=2) as meter:
-        ...     meter.show({"epoch": 2, "loss": 0.5})
-    """
-
-    SECONDS = 15.0  # between two lines where there is no terminal
-
-    def __init__(self, label: str, total: int, start: int = 0) -> None:
-        super().__init__(label, total, start)
-        self.last = time.monotonic()
-
-    def show(self, line: dict[str, Any]) -> None:
-        """Show the values of an evaluation; ``epoch`` says how far it is."""
-        super().show(line)
-        if self.bar.disable and time.monotonic() - self.last > self.SECONDS:
-            self.last = time.monotonic()
-            print_line(f"{self.label}  epoch {line['epoch']}/{self.total}  {self.values(line)}")
-
-
-def in_notebook() -> bool:
-    """Tell whether this runs in a notebook, which is no terminal and shows a bar all the same.
-
-    Example:
-        >>> in_notebook()
-        False
-    """
-    ask = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)  # nothing is imported for it
-    return "IPKernelApp" in (getattr(ask(), "config", None) or {})

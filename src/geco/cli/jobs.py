@@ -5,14 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import queue
 import signal
+import statistics
 from collections.abc import Callable
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 from geco.cli.settings import TrainOptions
-from geco.console import Meter, show_log
+from geco.console import show_log
 from geco.errors import GecoError, Interrupted, ResourceError
+from geco.meter import Meter
 
 __all__ = ["in_parallel"]
 
@@ -33,7 +35,8 @@ def in_parallel(options: TrainOptions, out: Path, work: Work, stopped: Callable[
     """
     jobs = _Jobs(options, out, work)
     try:
-        with Meter(f"{len(options.seeds)} seeds", len(options.seeds) * options.train.epochs) as meter:
+        total, begun = len(options.seeds) * options.train.epochs, sum(jobs.epochs.values())
+        with Meter(f"{len(options.seeds)} seeds", total, begun, jobs.pace) as meter:
             while jobs.step(meter):
                 if stopped() or jobs.errors:
                     jobs.stop()
@@ -58,7 +61,12 @@ class _Jobs:
         self.running: dict[int, SpawnProcess] = {}
         self.results: dict[int, dict[str, Any]] = {}
         self.errors: list[BaseException] = []
-        self.epochs = dict.fromkeys(options.seeds, 0)
+        from geco.train.record import before
+
+        held = {seed: before(out / f"seed-{seed}") for seed in options.seeds}
+        self.epochs = {seed: epochs for seed, (epochs, _) in held.items()}
+        paces = [pace for _, pace in held.values() if pace is not None]
+        self.pace = statistics.median(paces) / options.jobs if paces else None
 
     def step(self, meter: Meter) -> bool:
         """Start what may start, listen for a moment, and return whether anything is left to wait for."""
@@ -92,7 +100,7 @@ class _Jobs:
     def _take(self, seed: int, kind: str, what: Any, meter: Meter) -> None:
         if kind == "line":
             self.epochs[seed] = what["epoch"]
-            meter.show({**what, "epoch": sum(self.epochs.values())})
+            meter.show(what, done=sum(self.epochs.values()))
             return
         self.running.pop(seed).join()
         if kind == "result":

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from geco.cli.jobs import in_parallel
 from geco.cli.scores import print_scores
 from geco.cli.settings import TrainOptions, read
-from geco.console import Meter, print_line
+from geco.console import print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
+from geco.meter import Meter
 from geco.train.config import Config, to_toml
 from geco.train.configured import check_seeds
 
@@ -68,6 +69,7 @@ def _one(
     """Train one seed and return its result; without ``tell`` with a display of its own."""
     from geco.data.user.stored import stored_schema
     from geco.train.engine import Trainer
+    from geco.train.record import before
 
     config, schema = options.resolved(seed), stored_schema(options.data.name)
     about = schema.to_json() if schema else None
@@ -78,9 +80,11 @@ def _one(
         print_line(f"{folder} is finished already")
     elif trainer.state.epoch or trainer.state.batch:
         print_line(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
-    begun = trainer.state.epoch
-    with Meter(f"seed {seed}", config.train.epochs, begun) if tell is None else contextlib.nullcontext() as meter:
-        trainer.tell = meter.show if meter is not None else tell or trainer.tell
+    if tell is not None:
+        trainer.tell = tell
+        return trainer.fit()
+    with Meter(f"seed {seed}", config.train.epochs, trainer.state.epoch, before(folder)[1]) as meter:
+        trainer.tell, trainer.pulse = meter.show, meter.pulse
         return trainer.fit()
 
 
@@ -153,7 +157,9 @@ def _signals(
         if seen:
             sys.exit(128 + signal.SIGTERM)
         seen.append(number)
-        os.write(2, b"\n" + answer if answer and os.isatty(2) else answer)  # below the bar; print is not safe here
+        os.write(
+            2, b"\r\x1b[K" + answer if answer and os.isatty(2) else answer
+        )  # over the live line; print is not safe
 
     before = {number: signal.signal(number, note) for number in numbers}
     try:

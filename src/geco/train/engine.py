@@ -29,9 +29,10 @@ from geco.train.config import Config
 from geco.train.fine_tune import start_from
 from geco.train.finite_checks import blame, gradient_norm
 from geco.train.kept import given
-from geco.train.memory import check_memory
+from geco.train.memory import check_memory, peak
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
+from geco.train.outcome import outcome
 from geco.train.run_folder import RunFolder
 from geco.train.targets import GUESS, constant
 from geco.train.tasks import Judged, by_target, disagreement, judged_loss, loss, score
@@ -51,7 +52,7 @@ class Trainer:
         folder: where it is kept; None writes nothing, and the best weights are in memory, in ``kept``.
         resume: go on with what the folder holds.
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
-        tell: called with every evaluation.
+        tell: called with every evaluation, and the best one so far as ``best``.
         stop: asked after every step and every epoch whether to save and leave.
     """
 
@@ -81,6 +82,7 @@ class Trainer:
         self.state = State()
         self.baseline = constant(dataset, config.data.split)
         self.unused = unused_fields(self.model, dataset)
+        self.pulse: Callable[[float], None] = lambda epochs: None  # called after every step with the epochs done
         self.run = None if folder is None else RunFolder(Path(folder), config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         try:
@@ -118,6 +120,11 @@ class Trainer:
         return sum(p.numel() for p in self.model.parameters())
 
     @property
+    def guesses(self) -> dict[str, dict[str, float]]:
+        """Scores of a guess without features, by its name."""
+        return {GUESS[self.info.target]: self.baseline} if self.baseline else {}
+
+    @property
     def evaluated(self) -> Network:
         """What is evaluated and kept: the network, or its running mean."""
         network = self.model if self.average is None else self.average.module
@@ -137,7 +144,7 @@ class Trainer:
                 "metric": self.metric,
                 "epochs": self.state.epoch,
                 "parameters": self.parameters,
-                "baseline": {GUESS[self.info.target]: self.baseline} if self.baseline else {},
+                "baseline": self.guesses,
                 "unused": self.unused,
             }
             if self.run is not None:
@@ -177,6 +184,7 @@ class Trainer:
                 self.state.loss_sum += self.step(group)
                 self.state.batch = number + 1
                 group = []
+                self.pulse(self.state.epoch + self.state.batch / self.batches.steps)
                 if self.stop():
                     self._interrupt()
         updates = math.ceil(self.batches.steps / self.config.optim.accumulate)
@@ -265,21 +273,23 @@ class Trainer:
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
-            self._keep()
+            self._keep(outputs["test"])
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         timing = {"train": half_way - begin, "evaluate": time.perf_counter() - half_way}
         self.timing.append({"epoch": self.state.epoch, **timing})
         if self.run is not None:
-            self.run.log(line, timing)
-        self.tell(line)
+            self.run.log(line, timing, peak(self.device))
+        self.tell({**line, "best": {key: self.state.best[key] for key in ("epoch", "valid", "test")}})
 
-    def _keep(self) -> None:
-        """Keep the weights of now as the best ones, on disk or in memory."""
+    def _keep(self, test: Judged) -> None:
+        """Keep the weights of now as the best ones, on disk or in memory, with what reports show of the test part."""
+        report = {"outcome": outcome(test, self.info), "parameters": self.parameters, "baseline": self.guesses}
+        about = {**self._about(), "report": report}
         if self.run is None:
-            self.kept = checkpoint.best_of(self.state, self.evaluated, self._about())
+            self.kept = checkpoint.best_of(self.state, self.evaluated, about)
             return
         self.run.check()
-        checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
+        checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, about)
 
     def _better(self, new: float, old: float) -> bool:
         return new > old if METRICS[self.metric].better == "higher" else new < old

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from geco.console import Bar
 from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset
 from geco.data.user.fields import graphs_of
@@ -21,6 +20,7 @@ from geco.data.user.objects import from_pyg
 from geco.data.user.schema import OwnOptions, Schema
 from geco.data.user.stored import stored_schema
 from geco.errors import UsageError
+from geco.meter import Bar
 from geco.store import has_entry
 from geco.train.build import encoded, prepared
 from geco.train.config import Config, from_table
@@ -205,7 +205,7 @@ def _one(source: _Source, dataset: GraphDataset, config: Config, out: Path | Non
     if first:
         warn_unused(trainer.unused, config.model.name, trainer.info.name)
     with Bar(f"seed {config.seed}", config.train.epochs, trainer.state.epoch) as bar:
-        trainer.tell = bar.show
+        trainer.tell, trainer.pulse = bar.show, bar.pulse
         result = trainer.fit()
     kept = Kept(folder)
     if folder is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -33,8 +33,13 @@ from geco.train.batches import as_trained
 from geco.train.build import encoded, prepared
 from geco.train.checkpoint import check_format
 from geco.train.config import Config
+from geco.train.curves import curve
 from geco.train.kept import Kept, data_folder, described, read_data, write_data
 from geco.train.links import pair_scores
+from geco.train.record import recorded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Run", "load_run", "run_of", "seed_folders"]
 
@@ -115,6 +120,17 @@ class Run:
         """What guesses without features score: majority class, share of each label or mean of each value."""
         found: dict[str, dict[str, float]] = self.kept[0].result.get("baseline", {})
         return found
+
+    def plot(self, curves: Sequence[str] = ("valid", "loss")) -> Figure:
+        """Return curves over the epochs as a Matplotlib figure, over all seeds; needs the extra ``plot``.
+
+        Args:
+            curves: of ``valid``, ``test``, ``loss``, ``valid_loss``, ``lr``, ``gradient``, ``train``.
+        """
+        from geco.pages.figures import figure
+
+        records = {f"{self.config.model.name} on {self.info.name}": [recorded(kept) for kept in self.kept]}
+        return figure([curve(name, records) for name in curves])
 
     def save(self, path: str | Path) -> None:
         """Write a run folder, as `geco train` leaves it, that `load_run` and the commands take; it has no checkpoints
