@@ -136,15 +136,22 @@ class Network(nn.Module):
         if set_epoch is not None:
             set_epoch(**accepted(set_epoch, {"epoch": epoch, "epochs": epochs}))
 
-    def embed(self, data: Data) -> Tensor:
-        """Return the features as the body sees them, ``(N, .)``."""
-        x = data.x.float() if self.nodes is None else self.nodes(data)
+    def features(self, data: Data) -> Tensor:
+        """Return the vectors of the nodes, each of what the node itself brings along, ``(N, .)``."""
+        return data.x.float() if self.nodes is None else self.nodes(data)
+
+    def embed(self, data: Data, features: Tensor | None = None) -> Tensor:
+        """Return the features as the body sees them, ``(N, .)``; of those given in place of `features` of the data."""
+        x = self.features(data) if features is None else features
         x = dropout(x, self.input_dropout, self.training)
         return x if self.diffusion is None else self.diffusion(x, data.edge_index)
 
-    def forward(self, data: Data) -> Tensor:
-        """Return the scores of every node or graph; for links, embeddings of the nodes."""
-        x, batch = self.embed(data), data.batch if "batch" in data else None
+    def forward(self, data: Data, features: Tensor | None = None) -> Tensor:
+        """Return the scores of every node or graph; for links, embeddings of the nodes.
+
+        ``features`` are vectors of the nodes in place of those that `features` makes of the data.
+        """
+        x, batch = self.embed(data, features), data.batch if "batch" in data else None
         known = {name: data.get(name, None) for name in ("edge_weight", "graph_id", "place")}
         edges = None if self.edges is None else self.edges(data)
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
