@@ -1,69 +1,103 @@
 r"""What a prediction loses without a node or an edge: computed exactly, on copies of the graph.
 
-A node is left out by giving it the vector of an average node of its graph, :math:`\bar x`. What that changes is estimated
-to first order by the gradient, :math:`\nabla_{x_j} s \cdot (x_j - \bar x)`; integrated gradients average the gradient
-over points between :math:`\bar x` and x.
+A node is left out by giving it the vectors of other nodes of its graph in turn, so that what the network sees is still a
+graph of the kind it knows: :math:`\Delta_j = s(x) - \frac{1}{R} \sum_r s(x_j := x_r)`. Where nodes are of R kinds or
+fewer, every kind stands in as often as it occurs; else R nodes do, drawn once.
 
-Shapes: N nodes, M edges, C copies of a graph, D channels.
+To name the nodes of a large graph that are worth it, integrated gradients estimate :math:`\Delta_j` for all at once:
+:math:`(x_j - \bar x) \cdot \frac{1}{S} \sum_s \nabla_{x_j} s(\bar x + \alpha_s (x - \bar x))`.
+
+Shapes: N nodes, M edges, C copies of a graph, R stand-ins, D channels.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from geco.explain.question import WIDE, Question
 
-__all__ = ["candidates", "estimate", "without_edges", "without_nodes"]
+__all__ = ["Left", "candidates", "estimate", "without_edges", "without_nodes"]
 
+KINDS = 4  # R
 MOST = 1_000_000  # nodes of all copies together that are spent on an explanation
 LEAST = 16  # nodes that are always looked at
 
 
+@dataclass(frozen=True)
+class Left:
+    """What is left of a prediction without each of several things.
+
+    Args:
+        value: mean probability or value over the stand-ins, ``(C,)``.
+        evidence: mean log-odds or value, ``(C,)``.
+    """
+
+    value: Tensor
+    evidence: Tensor
+
+
 @torch.no_grad()
-def without_nodes(question: Question, groups: Tensor) -> Tensor:
-    """Return the evidence that is left without groups of nodes, ``(C,)``.
+def without_nodes(question: Question, groups: Tensor) -> Left:
+    """Return what is left without groups of nodes.
 
     Args:
         question: what is asked.
         groups: which nodes each copy of the graph lacks, ``(C, N)``.
     """
-    left = []
-    for part in groups.split(max(1, WIDE // question.num_nodes)):
-        features = torch.where(part[..., None], question.mean, question.features)
-        left.append(question.evidence(question.outputs(features)))
-    return torch.cat(left) if left else torch.zeros(0)
+    vectors, share = stand_ins(question.features)
+    found = torch.zeros(len(groups), len(vectors))
+    for number, vector in enumerate(vectors):
+        parts = groups.split(max(1, WIDE // question.num_nodes))
+        outputs = [question.outputs(torch.where(part[..., None], vector, question.features)) for part in parts]
+        found[:, number] = question.evidence(torch.cat(outputs))
+    return Left(question.value(found) @ share, found @ share)
+
+
+def stand_ins(features: Tensor) -> tuple[Tensor, Tensor]:
+    """Return vectors of nodes that stand in for one that is left out, ``(R, D)``, and the share of each ``(R,)``.
+
+    Example:
+        >>> stand_ins(torch.tensor([[5.0], [5.0], [7.0], [5.0]]))
+        (tensor([[5.],
+                [7.]]), tensor([0.7500, 0.2500]))
+    """
+    kinds, count = features.unique(dim=0, return_counts=True)
+    if len(kinds) <= KINDS:
+        return kinds, count / count.sum()
+    drawn = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:KINDS]
+    return features[drawn.to(features.device)], torch.full((KINDS,), 1 / KINDS)
 
 
 @torch.no_grad()
-def without_edges(question: Question, groups: Tensor) -> Tensor:
-    """Return the evidence that is left without groups of edges, ``(C,)``.
+def without_edges(question: Question, groups: Tensor) -> Left:
+    """Return what is left without groups of edges.
 
     Args:
         question: what is asked.
         groups: which edges each copy of the graph lacks, ``(C, M)``.
     """
-    left = []
-    for part in groups.split(max(1, WIDE // question.num_nodes)):
-        features = question.features.expand(len(part), -1, -1)
-        left.append(question.evidence(question.outputs(features, ~part)))
-    return torch.cat(left) if left else torch.zeros(0)
+    parts = groups.split(max(1, WIDE // question.num_nodes))
+    outputs = [question.outputs(question.features.expand(len(part), -1, -1), ~part) for part in parts]
+    evidence = question.evidence(torch.cat(outputs)) if outputs else torch.zeros(0)
+    return Left(question.value(evidence), evidence)
 
 
-def estimate(question: Question, steps: int = 1) -> Tensor:
-    """Return about how much evidence each node gives, ``(N,)``: gradient times input, or integrated gradients.
+def estimate(question: Question, steps: int = 8) -> Tensor:
+    """Return about how much evidence each node gives, ``(N,)``, by integrated gradients.
 
     Args:
         question: what is asked.
-        steps: 1 for the gradient at the graph as it is; more for that many points on the way from average nodes.
+        steps: points on the way from average nodes; one is gradient times input, halfway.
     """
-    share = torch.ones(1) if steps == 1 else (torch.arange(steps) + 0.5) / steps
-    total, away = torch.zeros_like(question.features), question.features - question.mean
-    for part in share.split(max(1, WIDE // question.num_nodes)):
-        x = (question.mean + part.to(away.device)[:, None, None] * away).detach().requires_grad_()
+    away, total = question.features - question.mean, torch.zeros_like(question.features)
+    for share in (torch.arange(steps) + 0.5) / steps:
+        x = (question.mean + share * away).detach()[None].requires_grad_()
         with torch.enable_grad():
             evidence = question.evidence(question.outputs(x)).sum()
-        total += torch.autograd.grad(evidence, x)[0].sum(0)
+        total += torch.autograd.grad(evidence, x)[0][0]
     return (total / steps * away).sum(1).detach()
 
 
@@ -74,7 +108,7 @@ def candidates(question: Question, most: int = MOST) -> Tensor:
         question: what is asked.
         most: nodes of all copies together.
     """
-    count = max(LEAST, most // max(1, question.num_nodes))
+    count = max(LEAST, most // (KINDS * question.num_nodes))
     if count >= question.num_nodes:
         return torch.arange(question.num_nodes)
     return estimate(question).abs().topk(count).indices.sort().values
