@@ -56,7 +56,7 @@ def _parts_of(layers: Sequence[nn.Module]) -> dict[str, Silence]:
         if first.conv.context.filter is not None:
             whole["global context"] = _alone
             if not isinstance(first.conv.context.filter, MeanFilter):
-                whole["global context but its mean"] = _mean
+                whole["global context beyond its mean"] = _mean
         return whole
     if isinstance(first, GPSLayer):
         both: dict[str, tuple[nn.Module | None, Silence]]

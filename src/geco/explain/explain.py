@@ -1,0 +1,120 @@
+"""From a question to its explanation.
+
+Shapes: N nodes, M edges, C copies of a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+from torch import Tensor
+
+from geco.explain.explanation import Effect, Explanation, Kind
+from geco.explain.occlusion import Left, candidates, without_edges, without_nodes
+from geco.explain.parts import without_parts
+from geco.explain.question import Question
+from geco.explain.scene import Scene
+
+__all__ = ["explain", "hops_from"]
+
+EDGES = 300_000  # nodes of all copies together, above which edges are not left out one by one
+
+
+def explain(question: Question, name: Callable[[int], str] = str, asked: str = "", molecule: bool = False) -> Explanation:
+    """Return what the prediction is without each node, each edge, and each part of the network.
+
+    Args:
+        question: what is asked.
+        name: of a node, by its number in the graph.
+        asked: the node or graph, for people; "node" and its name, or "the graph", if not given.
+        molecule: whether nodes are atoms with OGB's features, to be drawn as such.
+    """
+    with torch.no_grad():
+        evidence = question.evidence(question.outputs(question.features[None]))
+    base = Left(question.value(evidence), evidence)
+    node, data = question.node, question.data
+    hops = None if node is None else hops_from(data.edge_index, question.num_nodes, node)
+    nodes, edges = _nodes(question, base, name, hops), _edges(question, base, name)
+    parts = [*_distances(question, base, hops), *_parts(question, base)]
+    known = [name(i) for i in range(question.num_nodes)] if question.num_nodes <= 5000 else None
+    scene = Scene(data, question.num_nodes, node, known or name, molecule)
+    asked = asked or ("the graph" if node is None else f"node {name(node)}")
+    return Explanation(asked, _quantity(question), float(base.value), nodes, edges, tuple(parts), scene, question.num_nodes)
+
+
+def hops_from(edge_index: Tensor, num_nodes: int, node: int) -> np.ndarray:
+    """Return the fewest edges from a node to each, in either direction, -1 where no path leads, ``(N,)``.
+
+    Example:
+        >>> hops_from(torch.tensor([[0, 1], [1, 2]]), 4, 2).tolist()
+        [2, 1, 0, -1]
+    """
+    source, target = edge_index.cpu().numpy()
+    graph = coo_array((np.ones(len(source), np.float32), (source, target)), shape=(num_nodes, num_nodes)).tocsr()
+    far = shortest_path(graph, directed=False, unweighted=True, indices=node)
+    return np.where(np.isfinite(far), far, -1).astype(np.int64)
+
+
+def _quantity(question: Question) -> str:
+    info = question.info
+    name = info.names[question.target] if info.names else str(question.target)
+    return {"class": f"probability of class {name}", "labels": f"probability of {name}"}.get(
+        info.target, f"value of {name}" if info.names else f"value {name}"
+    )
+
+
+def _effects(kind: Kind, base: Left, left: Left, rest: list[dict[str, object]]) -> tuple[Effect, ...]:
+    found = [
+        Effect(kind, without=float(v), change=float(v - base.value), strength=float((e - base.evidence).abs()), **more)  # type: ignore[arg-type]
+        for v, e, more in zip(left.value, left.evidence, rest, strict=True)
+    ]
+    return tuple(found)
+
+
+def _sorted(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    return tuple(sorted(effects, key=lambda effect: (-effect.strength, effect.nodes)))
+
+
+def _nodes(q: Question, base: Left, name: Callable[[int], str], hops: np.ndarray | None) -> tuple[Effect, ...]:
+    chosen = candidates(q)
+    lacking = torch.zeros(len(chosen), q.num_nodes, dtype=torch.bool)
+    lacking[torch.arange(len(chosen)), chosen] = True
+    rest: list[dict[str, object]] = [
+        {"name": name(i), "nodes": (i,), "hops": None if hops is None else int(hops[i])} for i in chosen.tolist()
+    ]
+    return _sorted(_effects("node", base, without_nodes(q, lacking), rest))
+
+
+def _edges(q: Question, base: Left, name: Callable[[int], str]) -> tuple[Effect, ...]:
+    """Return the effect of each edge of a small graph, both directions of it at once."""
+    low, high = q.data.edge_index.amin(0), q.data.edge_index.amax(0)
+    pairs, which = torch.stack([low, high]).unique(dim=1, return_inverse=True)
+    if pairs.shape[1] * q.num_nodes > EDGES or not pairs.numel():
+        return ()
+    lacking = which[None] == torch.arange(pairs.shape[1])[:, None]
+    rest: list[dict[str, object]] = [{"name": f"{name(a)} - {name(b)}", "nodes": (a, b)} for a, b in pairs.t().tolist()]
+    return _sorted(_effects("edge", base, without_edges(q, lacking), rest))
+
+
+def _distances(q: Question, base: Left, hops: np.ndarray | None) -> tuple[Effect, ...]:
+    """Return what is left without the node's own features, its neighbourhood, or all farther nodes."""
+    if hops is None:
+        return ()
+    reach, far = int(q.network.config["num_layers"]), torch.from_numpy(hops)
+    near = (far >= 1) & (far <= reach)
+    what = f"nodes 1 to {reach} edges away" if reach > 1 else "its neighbours"
+    groups = {"its own features": far == 0, what: near, "all nodes farther away": (far < 0) | (far > reach)}
+    groups = {name: mask for name, mask in groups.items() if bool(mask.any())}
+    rest: list[dict[str, object]] = [{"name": name} for name in groups]
+    return _effects("nodes", base, without_nodes(q, torch.stack(list(groups.values()))), rest)
+
+
+def _parts(q: Question, base: Left) -> tuple[Effect, ...]:
+    found = list(without_parts(q))
+    evidence = torch.tensor([left for _, _, left in found])
+    rest: list[dict[str, object]] = [{"name": name, "layer": layer} for name, layer, _ in found]
+    return _effects("part", base, Left(q.value(evidence), evidence), rest)
