@@ -34,11 +34,13 @@ ALLOWED: dict[str, set[str]] = {
     "data.user": BASE | {"data", "data.registry", "data.safe"},
     "data.embedded": BASE | {"data"},
     "data.encodings": BASE | {"data", "nn"},
+    "explain": BASE | {"nn", "data", "pages"},
+    "pages": BASE,
     "train.metrics": {"errors"},
-    "train": BASE | DATA | {"nn", "train.metrics"},
+    "train": BASE | DATA | {"nn", "train.metrics", "explain"},
     "report": BASE | DATA | {"nn", "train", "train.metrics"},
-    "studies": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs"},
-    "cli": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs", "studies"},
+    "studies": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs", "explain"},
+    "cli": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs", "studies", "explain"},
     "__main__": {"cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -5,6 +5,7 @@ The molecule is rebuilt from OGB's features of atoms and bonds, so no SMILES is 
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from geco.errors import DataError
@@ -14,7 +15,7 @@ from geco.explain.explanation import Effect, Explanation
 __all__ = ["molecule_png", "molecule_svg", "rebuilt"]
 
 BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")  # by category; others are drawn as single
-ELEMENT, CHARGE, AROMATIC = 0, 3, 7  # columns of the features of an atom
+ELEMENT, CHARGE, HYDROGENS, AROMATIC = 0, 3, 4, 7  # columns of the features of an atom
 LOWEST = -5  # charge of category 0
 
 
@@ -41,6 +42,8 @@ def rebuilt(x: Any, edge_index: Any, edge_attr: Any) -> Any:
         atom = Chem.Atom(min(row[ELEMENT] + 1, 118) if row[ELEMENT] < 118 else 0)
         atom.SetFormalCharge(row[CHARGE] + LOWEST if row[CHARGE] < 11 else 0)
         atom.SetIsAromatic(bool(row[AROMATIC]))
+        atom.SetNumExplicitHs(row[HYDROGENS] if row[HYDROGENS] < 9 else 0)
+        atom.SetNoImplicit(True)
         molecule.AddAtom(atom)
     kinds = [0] * edge_index.shape[1] if edge_attr is None else edge_attr[:, 0].tolist()
     for (a, b), kind in zip(edge_index.T.tolist(), kinds, strict=True):
@@ -50,10 +53,10 @@ def rebuilt(x: Any, edge_index: Any, edge_attr: Any) -> Any:
     found = molecule.GetMol()
     for bond in found.GetBonds():
         bond.SetIsAromatic(bond.GetBondType() == Chem.BondType.AROMATIC)
-    for atom in found.GetAtoms():
-        atom.SetNoImplicit(False)
     found.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(found)
+    with contextlib.suppress(Chem.KekulizeException):  # rings of a molecule that RDKit does not allow stay dashed
+        Chem.Kekulize(found, clearAromaticFlags=True)
     return found
 
 
@@ -92,7 +95,7 @@ def _drawn(canvas: Any, found: Explanation) -> Any:
     canvas.drawOptions().highlightBondWidthMultiplier = 14
     canvas.drawOptions().legendFontSize = 18
     radii = {atom: 0.42 for atom in atoms}
-    rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=False, addChiralHs=False, forceCoords=False)
+    canvas.drawOptions().prepareMolsBeforeDrawing = False  # it is not sanitised, and may have valences RDKit refuses
     canvas.DrawMolecule(
         molecule, legend=f"{found.asked}: {found.quantity} {found.value:.3g}", highlightAtoms=[*atoms],
         highlightAtomColors=atoms, highlightBonds=[*bonds], highlightBondColors=bonds, highlightAtomRadii=radii,

@@ -15,7 +15,7 @@ from geco.data.dataset import Info
 from geco.errors import UsageError
 from geco.nn.network.network import Network
 
-__all__ = ["Question", "ask"]
+__all__ = ["Question", "ask", "check_task"]
 
 WIDE = 200_000  # nodes of all copies that go through the network at a time
 OF_NODES, OF_EDGES = ("place",), ("edge_attr", "edge_weight")  # what a network reads of a graph beside its features
@@ -87,6 +87,14 @@ class Question:
         return replace(self, target=target)
 
 
+def check_task(info: Info) -> None:
+    """Refuse networks whose predictions are not explained."""
+    if info.level == "link":
+        raise UsageError("explanations are of nodes and graphs; this network predicts links between pairs of nodes")
+    if info.target == "tokens":
+        raise UsageError("explanations are of classes, labels and values; this network predicts a sequence of tokens")
+
+
 def ask(network: Network, info: Info, data: Data, node: int | None = None, target: int | None = None) -> Question:
     """Return the question why a network predicts what it does.
 
@@ -97,10 +105,7 @@ def ask(network: Network, info: Info, data: Data, node: int | None = None, targe
         node: whose prediction; None for that of the graph.
         target: number of the class, label or value; if not given, the likeliest class or label, or the first value.
     """
-    if info.level == "link":
-        raise UsageError("explanations are of nodes and graphs; this network predicts links between pairs of nodes")
-    if info.target == "tokens":
-        raise UsageError("explanations are of classes, labels and values; this network predicts a sequence of tokens")
+    check_task(info)
     if (node is None) != (info.level == "graph"):
         wanted = "say which node" if node is None else "a node has no prediction of its own; leave it out"
         raise UsageError(f"the network predicts {info.level}s: {wanted}")

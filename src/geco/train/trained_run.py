@@ -17,6 +17,7 @@ from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.nonlinks import UNDIRECTED
 from geco.data.user.schema import Column, Schema
 from geco.errors import CheckpointError, DataError, UsageError
+from geco.explain.explanation import Explanation
 from geco.nn.network.link_heads import LinkHead
 from geco.nn.network.network import Network
 from geco.store import has_entry, read_entry
@@ -24,6 +25,7 @@ from geco.train.batches import as_trained
 from geco.train.build import encoded
 from geco.train.checkpoint import check_format
 from geco.train.config import Config, as_saved, from_table
+from geco.train.explained import explainer
 from geco.train.links import pair_scores
 
 __all__ = ["Run", "load_run", "seed_folders"]
@@ -79,6 +81,25 @@ class Run:
         if self.info.target == "class":
             return output.softmax(-1)
         return output.sigmoid() if self.info.target == "labels" else output
+
+    def explain(
+        self,
+        node: str | int | None = None,
+        graph: str | int | None = None,
+        data: GraphDataset | str | Path | None = None,
+        *,
+        target: str | int | None = None,
+    ) -> Explanation:
+        """Return why the network predicts what it does for a node or a graph; see `geco.explain`.
+
+        Args:
+            node: its id, or its number in its graph if an int; None where graphs are predicted.
+            graph: its id, or its number if an int; not needed where there is one, or where the node's id is unique.
+            data: new files as `reading` takes them, or a data set; None for what it was trained on.
+            target: name or number of the class, label or value; the predicted class, the likeliest label or the first
+                value if not given.
+        """
+        return explainer(self, data).explain(node, graph, target)
 
 
 def seed_folders(path: str | Path) -> list[Path]:
