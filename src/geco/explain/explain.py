@@ -14,13 +14,14 @@ from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
 from geco.explain.explanation import Effect, Explanation, Kind
-from geco.explain.occlusion import Left, candidates, without_edges, without_nodes
+from geco.explain.occlusion import Left, affordable, candidates, without_edges, without_nodes
 from geco.explain.parts import without_parts
 from geco.explain.question import Question
 from geco.explain.scene import Scene
 
 __all__ = ["explain", "hops_from"]
 
+MEASURED = 24  # nodes whose effect is measured with more stand-ins
 EDGES = 300_000  # nodes of all copies together, above which edges are not left out one by one
 
 
@@ -81,12 +82,19 @@ def _sorted(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
 
 def _nodes(q: Question, base: Left, name: Callable[[int], str], hops: np.ndarray | None) -> tuple[Effect, ...]:
     chosen = candidates(q)
-    lacking = torch.zeros(len(chosen), q.num_nodes, dtype=torch.bool)
-    lacking[torch.arange(len(chosen)), chosen] = True
+    rough = without_nodes(q, _each(chosen, q.num_nodes))
+    first = (rough.evidence - base.evidence).abs().topk(min(MEASURED, len(chosen))).indices
+    fine = without_nodes(q, _each(chosen[first], q.num_nodes), affordable(q, len(first)))
+    left = Left(rough.value.index_copy(0, first, fine.value), rough.evidence.index_copy(0, first, fine.evidence))
     rest: list[dict[str, object]] = [
         {"name": name(i), "nodes": (i,), "hops": None if hops is None else int(hops[i])} for i in chosen.tolist()
     ]
-    return _sorted(_effects("node", base, without_nodes(q, lacking), rest))
+    return _sorted(_effects("node", base, left, rest))
+
+
+def _each(nodes: Tensor, num_nodes: int) -> Tensor:
+    """Return a row for each node in which it alone is lacking, ``(C, N)``."""
+    return torch.zeros(len(nodes), num_nodes, dtype=torch.bool).scatter_(1, nodes[:, None], True)
 
 
 def _edges(q: Question, base: Left, name: Callable[[int], str]) -> tuple[Effect, ...]:
@@ -110,7 +118,8 @@ def _distances(q: Question, base: Left, hops: np.ndarray | None) -> tuple[Effect
     groups = {"its own features": far == 0, what: near, "all nodes farther away": (far < 0) | (far > reach)}
     groups = {name: mask for name, mask in groups.items() if bool(mask.any())}
     rest: list[dict[str, object]] = [{"name": name} for name in groups]
-    return _effects("nodes", base, without_nodes(q, torch.stack(list(groups.values()))), rest)
+    lacking = torch.stack(list(groups.values()))
+    return _effects("nodes", base, without_nodes(q, lacking, affordable(q, len(lacking))), rest)
 
 
 def _parts(q: Question, base: Left) -> tuple[Effect, ...]:

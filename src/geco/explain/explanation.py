@@ -54,7 +54,7 @@ class Effect:
 
     def arrow(self, value: float) -> str:
         """Return the prediction with and without it."""
-        return f"{value:.2g} → {self.without:.2g}"
+        return f"{value:.3g} → {self.without:.3g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,7 @@ class Explanation:
 
     def text(self, top: int = 10) -> str:
         """Return the strongest effects as text."""
-        lines = [f"{self.asked}: {self.quantity} {self.value:.4g}", "", *self.said(), ""]
+        lines = [f"{self.asked}, {self.quantity}: {self.value:.4g}", "", *self.said(), ""]
         shown = self.nodes[:top]
         far = any(effect.hops is not None for effect in shown)
         head = ["without node", *(["edges away"] if far else []), "left", "change"]

@@ -97,7 +97,7 @@ def _drawn(canvas: Any, found: Explanation) -> Any:
     radii = {atom: 0.42 for atom in atoms}
     canvas.drawOptions().prepareMolsBeforeDrawing = False  # it is not sanitised, and may have valences RDKit refuses
     canvas.DrawMolecule(
-        molecule, legend=f"{found.asked}: {found.quantity} {found.value:.3g}", highlightAtoms=[*atoms],
+        molecule, legend=f"{found.asked}, {found.quantity}: {found.value:.3g}", highlightAtoms=[*atoms],
         highlightAtomColors=atoms, highlightBonds=[*bonds], highlightBondColors=bonds, highlightAtomRadii=radii,
     )  # fmt: skip
     canvas.FinishDrawing()

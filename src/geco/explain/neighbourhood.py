@@ -28,13 +28,13 @@ def neighbourhood(found: Explanation) -> Drawing:
     shown, hidden = _shown(found, ends, root)
     tree = grown(ends, scene.num_nodes, root, shown)
     at = placed(tree)
-    drawing = Drawing(f"{found.asked}: {found.quantity} {found.value:.4g}")
+    drawing = Drawing(f"{found.asked}, {found.quantity}: {found.value:.4g}")
     _lines(drawing, ends, tree, at)
     _dots(drawing, found, at, by_node)
     more = f"; {hidden:,} more neighbours are not drawn" if hidden else ""
     middle = f"in the middle {scene.name(root)}" if scene.node is not None else f"around node {scene.name(root)}"
     drawing.caption = [
-        f"{found.quantity} {found.value:.3g}, {middle}{more}",
+        f"{found.quantity}: {found.value:.3g}, {middle}{more}",
         "orange: it falls without the node, blue: it rises; dashed lines leave out nodes",
     ]
     return drawing
@@ -70,7 +70,7 @@ def _lines(drawing: Drawing, ends: np.ndarray, tree: Branch, at: dict[int, tuple
             if below.steps != 1:
                 start, end = at[branch.node], at[below.node]
                 drawing.lines.append(Line(start, end, dashed=True))
-                middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+                middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 4)
                 said = f"{below.steps} edges" if below.steps else "no path"
                 drawing.words.append(Words(middle, said, 9.0, "#5a6373"))
         waiting += branch.below
@@ -80,7 +80,7 @@ def _dots(
     drawing: Drawing, found: Explanation, at: dict[int, tuple[float, float]], by_node: dict[int, Effect]
 ) -> None:
     strongest = max((e.strength for e in found.nodes), default=0.0) or 1.0
-    first = [e.nodes[0] for e in found.nodes[:3]]
+    first = [e.nodes[0] for e in found.nodes[:3] if e.strength > HELD * strongest]
     named = set(at) if len(at) <= NAMED else {*first, *(e.nodes[0] for e in found.nodes[:12]), found.scene.node}
     for node, place in at.items():
         effect, name = by_node.get(node), found.scene.name(node)
@@ -93,5 +93,5 @@ def _dots(
         if node in named:
             short = name if len(name) <= 14 else name[:13] + "…"
             drawing.words.append(Words(below, short, bold=node in first or node == found.scene.node))
-        if node in first and effect and effect.strength:
+        if node in first and effect and effect.strength > HELD * strongest:
             drawing.words.append(Words((below[0], below[1] + 12), effect.arrow(found.value), 10.0))

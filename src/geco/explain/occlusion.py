@@ -2,7 +2,8 @@ r"""What a prediction loses without a node or an edge: computed exactly, on copi
 
 A node is left out by giving it the vectors of other nodes of its graph in turn, so that what the network sees is still a
 graph of the kind it knows: :math:`\Delta_j = s(x) - \frac{1}{R} \sum_r s(x_j := x_r)`. Where nodes are of R kinds or
-fewer, every kind stands in as often as it occurs; else R nodes do, drawn once.
+fewer, every kind stands in as often as it occurs; else R nodes do, drawn once. R is 4 to find the nodes that matter and
+up to 32 to measure those.
 
 To name the nodes of a large graph that are worth it, integrated gradients estimate :math:`\Delta_j` for all at once:
 :math:`(x_j - \bar x) \cdot \frac{1}{S} \sum_s \nabla_{x_j} s(\bar x + \alpha_s (x - \bar x))`.
@@ -19,9 +20,9 @@ from torch import Tensor
 
 from geco.explain.question import WIDE, Question
 
-__all__ = ["Left", "candidates", "estimate", "without_edges", "without_nodes"]
+__all__ = ["FEW", "Left", "affordable", "candidates", "estimate", "without_edges", "without_nodes"]
 
-KINDS = 4  # R
+FEW, MANY = 4, 32  # R
 MOST = 1_000_000  # nodes of all copies together that are spent on an explanation
 LEAST = 16  # nodes that are always looked at
 
@@ -40,14 +41,15 @@ class Left:
 
 
 @torch.no_grad()
-def without_nodes(question: Question, groups: Tensor) -> Left:
+def without_nodes(question: Question, groups: Tensor, most: int = FEW) -> Left:
     """Return what is left without groups of nodes.
 
     Args:
         question: what is asked.
         groups: which nodes each copy of the graph lacks, ``(C, N)``.
+        most: R.
     """
-    vectors, share = stand_ins(question.features)
+    vectors, share = stand_ins(question.features, most)
     found = torch.zeros(len(groups), len(vectors))
     for number, vector in enumerate(vectors):
         parts = groups.split(max(1, WIDE // question.num_nodes))
@@ -56,7 +58,7 @@ def without_nodes(question: Question, groups: Tensor) -> Left:
     return Left(question.value(found) @ share, found @ share)
 
 
-def stand_ins(features: Tensor) -> tuple[Tensor, Tensor]:
+def stand_ins(features: Tensor, most: int = FEW) -> tuple[Tensor, Tensor]:
     """Return vectors of nodes that stand in for one that is left out, ``(R, D)``, and the share of each ``(R,)``.
 
     Example:
@@ -65,10 +67,15 @@ def stand_ins(features: Tensor) -> tuple[Tensor, Tensor]:
                 [7.]]), tensor([0.7500, 0.2500]))
     """
     kinds, count = features.unique(dim=0, return_counts=True)
-    if len(kinds) <= KINDS:
+    if len(kinds) <= most:
         return kinds, count / count.sum()
-    drawn = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:KINDS]
-    return features[drawn.to(features.device)], torch.full((KINDS,), 1 / KINDS)
+    drawn = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:most]
+    return features[drawn.to(features.device)], torch.full((most,), 1 / most)
+
+
+def affordable(question: Question, copies: int) -> int:
+    """Return how many stand-ins R can be afforded for so many copies of the graph."""
+    return max(FEW, min(MANY, MOST // (max(1, copies) * question.num_nodes)))
 
 
 @torch.no_grad()
@@ -108,7 +115,7 @@ def candidates(question: Question, most: int = MOST) -> Tensor:
         question: what is asked.
         most: nodes of all copies together.
     """
-    count = max(LEAST, most // (KINDS * question.num_nodes))
+    count = max(LEAST, most // (FEW * question.num_nodes))
     if count >= question.num_nodes:
         return torch.arange(question.num_nodes)
     return estimate(question).abs().topk(count).indices.sort().values

@@ -55,7 +55,7 @@ def blocks(found: Explanation, top: int = 20) -> list[Block]:
         found: the explanation.
         top: nodes and edges of the tables.
     """
-    title = f"{found.asked}: {found.quantity} {found.value:.4g}"
+    title = f"{found.asked}, {found.quantity}: {found.value:.4g}"
     far = any(effect.hops is not None for effect in found.nodes)
     shown: list[Block] = [Heading(title), *(Text(line) for line in found.said()), _Picture("Picture", found.svg())]
     shown.append(_table("Without a node", found.nodes[:top], far))

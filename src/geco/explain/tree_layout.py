@@ -71,7 +71,7 @@ def placed(tree: Branch, gap: float = 74.0) -> dict[int, tuple[float, float]]:
 
     Example:
         >>> {node: (round(x), round(y)) for node, (x, y) in placed(Branch(0, 0, [Branch(1), Branch(2)]), 10).items()}
-        {0: (0, 0), 1: (0, -10), 2: (0, 10)}
+        {0: (0, 0), 1: (-10, 0), 2: (10, 0)}
     """
     levels = _levels(tree)
     radii, radius = [0.0], 0.0
@@ -80,8 +80,8 @@ def placed(tree: Branch, gap: float = 74.0) -> dict[int, tuple[float, float]]:
         radius = max(radius + gap, 0.55 * gap * widest / (2 * math.pi) if len(level) > 1 else 0.0)
         radii.append(radius)
     found: dict[int, tuple[float, float]] = {}
-    share = 2 * math.pi / tree.width
-    first = -math.pi / 2 - share * (tree.below[0].width / 2 if tree.below else 0)
+    half = math.pi * tree.below[0].width / tree.width if tree.below else 0.0
+    first = math.pi - half  # the middle of the first branch is on the left
     _spread(tree, first, first + 2 * math.pi, 0, radii, found)
     return found
 
@@ -91,10 +91,10 @@ def _spread(
 ) -> None:
     angle = (low + high) / 2
     found[branch.node] = (radii[depth] * math.cos(angle), radii[depth] * math.sin(angle))
+    share = (high - low) / branch.width
     for below in branch.below:
-        share = (high - low) * below.width / branch.width
-        _spread(below, low, low + share, depth + 1, radii, found)
-        low += share
+        _spread(below, low, low + share * below.width, depth + 1, radii, found)
+        low += share * below.width
 
 
 def _levels(tree: Branch) -> list[list[Branch]]:
