@@ -29,9 +29,8 @@ class _Picture:
 
     def html(self) -> str:
         """Return it as HTML."""
-        frame = element("div", self.svg, style="overflow-x:auto;text-align:center", tabindex=0, role="group",
-                        aria_label=self.title)  # fmt: skip
-        return figure("picture", self.title, "", frame)
+        drawing = self.svg.replace("<svg ", '<svg style="max-width:100%;height:auto;border-radius:8px" ', 1)
+        return figure("picture", self.title, "", element("div", drawing, style="text-align:center"))
 
 
 def page(found: Sequence[Explanation], command: str = "") -> Page:
@@ -57,7 +56,7 @@ def blocks(found: Explanation, top: int = 20) -> list[Block]:
     """
     title = f"{found.asked}, {found.quantity}: {found.value:.4g}"
     far = any(effect.hops is not None for effect in found.nodes)
-    shown: list[Block] = [Heading(title), *(Text(line) for line in found.said()), _Picture("Picture", found.svg())]
+    shown: list[Block] = [Heading(title), *(Text(line) for line in found.said()), _Picture("What each node gives", found.svg())]
     shown.append(_table("Without a node", found.nodes[:top], far))
     if found.parts:
         shown.append(_table("Without a part of the network, or nodes by their distance", found.parts, False))
