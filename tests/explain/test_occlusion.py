@@ -13,6 +13,7 @@ def test_without_a_node_is_what_stand_ins_give_one_by_one() -> None:
     question = ask(net, info("class", count=3), data, node=2)
     vectors, share = stand_ins(question.features)
     found = without_nodes(question, torch.eye(12, dtype=torch.bool))
+    value = float(question.value(question.base))
     for node in (0, 2, 7):
         expected = 0.0
         for vector, part in zip(vectors, share, strict=True):
@@ -20,16 +21,17 @@ def test_without_a_node_is_what_stand_ins_give_one_by_one() -> None:
             x[node] = vector
             with torch.no_grad():
                 expected += float(part * net(data, x)[2].softmax(0)[question.target])
-        assert float(found.value[node]) == pytest.approx(expected, abs=1e-5)
+        assert value + float(found.change[node]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_on_a_path_only_the_node_that_is_copied_matters() -> None:
     data = path(7)  # features 0, 1, 4, 9, 16, 25, 36
     question = ask(Shift(2), info(), data, node=5)  # type: ignore[arg-type]
     found = without_nodes(question, torch.eye(7, dtype=torch.bool), most=7)
-    expected = torch.full((7,), 27.0)
-    expected[3] = 3 * data.x.mean()  # every kind of node stands in as often as it occurs
-    torch.testing.assert_close(found.value, expected)
+    expected = torch.zeros(7, dtype=torch.float64)
+    expected[3] = 3 * data.x.double().mean() - 27  # every kind of node stands in as often as it occurs
+    torch.testing.assert_close(found.change, expected)
+    assert (found.change == 0).tolist() == [True] * 3 + [False] + [True] * 3
 
 
 def test_without_an_edge_is_the_graph_without_it() -> None:
@@ -37,12 +39,13 @@ def test_without_an_edge_is_the_graph_without_it() -> None:
     question, edges = ask(net, info("class", count=3), data, node=2), data.edge_index.shape[1]
     lacking = torch.eye(edges, dtype=torch.bool)[:5]
     found = without_edges(question, lacking)
+    value = float(question.value(question.base))
     for number in range(5):
         changed = data.clone()
         changed.edge_index = data.edge_index[:, ~lacking[number]]
         with torch.no_grad():
             expected = net(changed)[2].softmax(0)[question.target]
-        torch.testing.assert_close(found.value[number], expected, rtol=1e-4, atol=1e-6)
+        assert value + float(found.change[number]) == pytest.approx(float(expected), abs=1e-5)
 
 
 def test_kinds_stand_in_as_often_as_they_occur() -> None:

@@ -42,8 +42,8 @@ def explain(
         data: new files of the form the network was trained on; without it, the data it was trained on.
         target: class, label or value to explain; the predicted class, the likeliest label or the first value if not
             given.
-        by: change is that of the prediction; attention is GECO's surrogate attention, which shows what a layer can reach
-            and not what the prediction rests on.
+        by: change is that of the prediction; attention is GECO's surrogate attention, which shows what a layer can
+            reach and not what the prediction rests on.
         top: rows to show.
         output: .csv or .json (every row), .html (a page), .svg or .png (a picture) to write.
         data_dir: folder with raw data sets; $GECO_DATA if not given.
@@ -68,6 +68,7 @@ def explain(
     if by == "attention":
         _show_attention(on, node, graph[0] if graph else None, top)
         return
+    asked: list[tuple[str | None, str | None]]
     asked = [(n, graph[0] if graph else None) for n in node] or [(None, g) for g in graph or (None,)]
     found = []
     for number, (one, within) in enumerate(asked):

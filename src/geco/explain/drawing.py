@@ -99,7 +99,7 @@ class Drawing:
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
-            raise UsageError('PNG pictures need Matplotlib; pip install matplotlib, or write .svg') from error
+            raise UsageError('PNG pictures need Matplotlib; pip install "geco-graph[plot]", or write .svg') from error
         left, top, width, height = self.box
         figure = Figure(figsize=(width / 96, height / 96), facecolor=PAPER)
         axes = figure.add_axes((0, 0, 1, 1), xlim=(left, left + width), ylim=(top + height, top))

@@ -10,7 +10,7 @@ from typing import Any
 
 from geco.errors import DataError
 from geco.explain.drawing import shade
-from geco.explain.explanation import Effect, Explanation
+from geco.explain.findings import Effect, Findings
 
 __all__ = ["molecule_png", "molecule_svg", "rebuilt"]
 
@@ -60,7 +60,7 @@ def rebuilt(x: Any, edge_index: Any, edge_attr: Any) -> Any:
     return found
 
 
-def molecule_svg(found: Explanation, size: tuple[int, int] = (760, 560)) -> str:
+def molecule_svg(found: Findings, size: tuple[int, int] = (760, 560)) -> str:
     """Return the picture as SVG."""
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -68,7 +68,7 @@ def molecule_svg(found: Explanation, size: tuple[int, int] = (760, 560)) -> str:
     return text[text.index("<svg") :]
 
 
-def molecule_png(found: Explanation, size: tuple[int, int] = (1520, 1120)) -> bytes:
+def molecule_png(found: Findings, size: tuple[int, int] = (1520, 1120)) -> bytes:
     """Return the picture as PNG."""
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -76,9 +76,8 @@ def molecule_png(found: Explanation, size: tuple[int, int] = (1520, 1120)) -> by
     return image
 
 
-def _drawn(canvas: Any, found: Explanation) -> Any:
+def _drawn(canvas: Any, found: Findings) -> Any:
     from rdkit.Chem import rdDepictor
-    from rdkit.Chem.Draw import rdMolDraw2D
 
     data = found.scene.data
     molecule = rebuilt(data.x, data.edge_index, data.get("edge_attr", None))

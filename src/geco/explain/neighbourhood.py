@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from geco.explain.drawing import FAINT, Dot, Drawing, Line, Words, shade
-from geco.explain.explanation import Effect, Explanation
+from geco.explain.findings import Effect, Findings
 from geco.explain.tree_layout import Branch, grown, placed
 
 __all__ = ["neighbourhood"]
@@ -17,7 +17,7 @@ NAMED = 24  # nodes up to which all have their names; of more, the strongest
 HELD = 0.02  # share of the strongest effect below which a far node is not drawn
 
 
-def neighbourhood(found: Explanation) -> Drawing:
+def neighbourhood(found: Findings) -> Drawing:
     """Return the picture: the node in the middle, others on circles by the shortest path to it, orange those that
     speak for the prediction, blue those against it; dashed lines skip nodes.
     """
@@ -40,7 +40,7 @@ def neighbourhood(found: Explanation) -> Drawing:
     return drawing
 
 
-def _shown(found: Explanation, ends: np.ndarray, root: int) -> tuple[set[int], int]:
+def _shown(found: Findings, ends: np.ndarray, root: int) -> tuple[set[int], int]:
     """Return the nodes to draw, and how many near ones there is no room for."""
     strongest = found.nodes[0].strength if found.nodes else 0.0
     matter = [e for e in found.nodes if e.strength > HELD * strongest]
@@ -76,9 +76,7 @@ def _lines(drawing: Drawing, ends: np.ndarray, tree: Branch, at: dict[int, tuple
         waiting += branch.below
 
 
-def _dots(
-    drawing: Drawing, found: Explanation, at: dict[int, tuple[float, float]], by_node: dict[int, Effect]
-) -> None:
+def _dots(drawing: Drawing, found: Findings, at: dict[int, tuple[float, float]], by_node: dict[int, Effect]) -> None:
     strongest = max((e.strength for e in found.nodes), default=0.0) or 1.0
     first = [e.nodes[0] for e in found.nodes[:3] if e.strength > HELD * strongest]
     named = set(at) if len(at) <= NAMED else {*first, *(e.nodes[0] for e in found.nodes[:12]), found.scene.node}

@@ -24,20 +24,31 @@ __all__ = ["FEW", "Left", "affordable", "candidates", "estimate", "without_edges
 
 FEW, MANY = 4, 32  # R
 MOST = 1_000_000  # nodes of all copies together that are spent on an explanation
+ROUNDING = 1e-5  # share of the evidence by which copies of a graph differ in single precision
 LEAST = 16  # nodes that are always looked at
 
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of a prediction without each of several things.
+    """What a prediction changes by without each of several things, the mean over the stand-ins; what is no more than
+    rounding is 0.
 
     Args:
-        value: mean probability or value over the stand-ins, ``(C,)``.
-        evidence: mean log-odds or value, ``(C,)``.
+        change: of the probability or value, ``(C,)``.
+        evidence: of the log-odds or value, ``(C,)``.
     """
 
-    value: Tensor
+    change: Tensor
     evidence: Tensor
+
+    @classmethod
+    def of(cls, question: Question, evidence: Tensor, share: Tensor) -> Left:
+        """Return it from the evidence that each stand-in leaves ``(C, R)``, and the share of each ``(R,)``."""
+        evidence, base, share = evidence.double(), question.base.double(), share.double()
+        same = (evidence - base).abs() <= ROUNDING * base.abs().clamp(min=1.0)
+        evidence = torch.where(same, base, evidence)
+        change = question.value(evidence) - question.value(base)
+        return cls(change @ share, (evidence - base) @ share)
 
 
 @torch.no_grad()
@@ -55,7 +66,7 @@ def without_nodes(question: Question, groups: Tensor, most: int = FEW) -> Left:
         parts = groups.split(max(1, WIDE // question.num_nodes))
         outputs = [question.outputs(torch.where(part[..., None], vector, question.features)) for part in parts]
         found[:, number] = question.evidence(torch.cat(outputs))
-    return Left(question.value(found) @ share, found @ share)
+    return Left.of(question, found, share)
 
 
 def stand_ins(features: Tensor, most: int = FEW) -> tuple[Tensor, Tensor]:
@@ -89,7 +100,7 @@ def without_edges(question: Question, groups: Tensor) -> Left:
     parts = groups.split(max(1, WIDE // question.num_nodes))
     outputs = [question.outputs(question.features.expand(len(part), -1, -1), ~part) for part in parts]
     evidence = question.evidence(torch.cat(outputs)) if outputs else torch.zeros(0)
-    return Left(question.value(evidence), evidence)
+    return Left.of(question, evidence[:, None], torch.ones(1))
 
 
 def estimate(question: Question, steps: int = 8) -> Tensor:

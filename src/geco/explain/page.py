@@ -1,4 +1,4 @@
-"""Explanations as a page: for each a picture, what stands out, and tables."""
+"""Findingss as a page: for each a picture, what stands out, and tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geco import __version__
-from geco.explain.explanation import Effect, Explanation
+from geco.explain.findings import Effect, Findings
+from geco.explain.pictures import svg
 from geco.pages import Block, Cell, Folded, Heading, Page, Table, Text
 from geco.pages.frame import figure
 from geco.pages.markup import element
@@ -33,7 +34,7 @@ class _Picture:
         return figure("picture", self.title, "", element("div", drawing, style="text-align:center"))
 
 
-def page(found: Sequence[Explanation], command: str = "") -> Page:
+def page(found: Sequence[Findings], command: str = "") -> Page:
     """Return a page with explanations one below the other.
 
     Args:
@@ -47,7 +48,7 @@ def page(found: Sequence[Explanation], command: str = "") -> Page:
     return whole
 
 
-def blocks(found: Explanation, top: int = 20) -> list[Block]:
+def blocks(found: Findings, top: int = 20) -> list[Block]:
     """Return what stands of an explanation on a page.
 
     Args:
@@ -56,7 +57,11 @@ def blocks(found: Explanation, top: int = 20) -> list[Block]:
     """
     title = f"{found.asked}, {found.quantity}: {found.value:.4g}"
     far = any(effect.hops is not None for effect in found.nodes)
-    shown: list[Block] = [Heading(title), *(Text(line) for line in found.said()), _Picture("What each node gives", found.svg())]
+    shown: list[Block] = [
+        Heading(title),
+        *(Text(line) for line in found.said()),
+        _Picture("What each node gives", svg(found)),
+    ]
     shown.append(_table("Without a node", found.nodes[:top], far))
     if found.parts:
         shown.append(_table("Without a part of the network, or nodes by their distance", found.parts, False))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +33,7 @@ Silence = Callable[[nn.Module], None]  # changes a layer in place
 @torch.no_grad()
 def without_parts(question: Question) -> Iterator[tuple[str, int | None, float]]:
     """Yield each part by name, its layer (None for all of them, counted from 1) and the evidence left without it."""
-    layers = getattr(question.network.body, "layers", [])
+    layers: Any = getattr(question.network.body, "layers", [])
     for name, silence in _parts_of(layers).items():
         yield name, None, _left(question, silence, range(len(layers)))
         if len(layers) > 1:
@@ -42,10 +43,10 @@ def without_parts(question: Question) -> Iterator[tuple[str, int | None, float]]
 
 def _left(question: Question, silence: Silence, numbers: Sequence[int]) -> float:
     changed = replace(question, network=copy.deepcopy(question.network).eval())
-    layers = changed.network.body.layers
+    layers: Any = changed.network.body.layers
     for number in numbers:
-        silence(layers[number])  # type: ignore[index]
-    return float(changed.evidence(changed.outputs(question.features[None])))
+        silence(layers[number])
+    return float(changed.base)
 
 
 def _parts_of(layers: Sequence[nn.Module]) -> dict[str, Silence]:

@@ -6,6 +6,7 @@ Shapes: N nodes, M edges, C copies of a graph, T targets, D channels.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -52,6 +53,12 @@ class Question:
     def mean(self) -> Tensor:
         """The vector of an average node of the graph, ``(1, D)``."""
         return self.features.mean(0, keepdim=True)
+
+    @cached_property
+    def base(self) -> Tensor:
+        """The `evidence` of the graph as it is, a scalar."""
+        with torch.no_grad():
+            return self.evidence(self.outputs(self.features[None]))[0]
 
     def outputs(self, features: Tensor, kept: Tensor | None = None) -> Tensor:
         """Return what the network gives for copies of the graph, ``(C, T)``.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from geco.data.dataset import GraphDataset
@@ -19,7 +18,7 @@ from geco.data.molecules import ATOM_CATEGORIES
 from geco.data.user.names import Names, nearest, read_names
 from geco.data.user.read import read_new
 from geco.data.user.stored import stored_names
-from geco.errors import DataError, UsageError
+from geco.errors import UsageError
 from geco.explain.attention import Acting, acting
 from geco.explain.explain import explain
 from geco.explain.explanation import Explanation

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -99,4 +100,4 @@ def _unpacked(arrays: Mapping[str, Tensor], kind: str) -> tuple[str, ...]:
     if f"{PREFIX}{kind}" not in arrays:
         return ()
     text, ends = arrays[f"{PREFIX}{kind}"].numpy().tobytes(), arrays[f"{PREFIX}{kind}-ptr"].tolist()
-    return tuple(text[start:stop].decode() for start, stop in zip(ends[:-1], ends[1:], strict=True))
+    return tuple(text[start:stop].decode() for start, stop in pairwise(ends))

@@ -32,8 +32,8 @@ def store(
         name: of small letters, digits, ``-``, ``_`` and ``.``, not that of a known data set.
         schema: from `geco.data.user.read.read_own`, for reading new files of the same form.
         replace: put it in place of an earlier one of that name, which is refused otherwise.
-        names: of its nodes and graphs, from `geco.data.user.names.read_names`; kept beside the data, of which they are no
-            part.
+        names: of its nodes and graphs, from `geco.data.user.names.read_names`; kept beside the data, of which they are
+            no part.
     """
     check_free(name, replace)
     info = dataclasses.replace(dataset.info, name=name)

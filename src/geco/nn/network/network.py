@@ -138,7 +138,8 @@ class Network(nn.Module):
 
     def features(self, data: Data) -> Tensor:
         """Return the vectors of the nodes, each of what the node itself brings along, ``(N, .)``."""
-        return data.x.float() if self.nodes is None else self.nodes(data)
+        x: Tensor = data.x.float() if self.nodes is None else self.nodes(data)
+        return x
 
     def embed(self, data: Data, features: Tensor | None = None) -> Tensor:
         """Return the features as the body sees them, ``(N, .)``; of those given in place of `features` of the data."""
