@@ -16,8 +16,10 @@ from geco.nn.network.network import Network
 from tests.explain.networks import info
 
 rdkit = pytest.importorskip("rdkit")
-SMILES = ["CC(=O)Oc1ccccc1C(=O)O", "c1cc[nH]c1", "C[N+](C)(C)CC([O-])=O", "C/C=C/C#N", "O=S(=O)(O)c1ccc2ccccc2c1", "[Na+].[Cl-]",
-          "F[P-](F)(F)(F)(F)F", "C"]  # fmt: skip
+SMILES = [
+    "CC(=O)Oc1ccccc1C(=O)O", "c1cc[nH]c1", "C[N+](C)(C)CC([O-])=O", "C/C=C/C#N", "O=S(=O)(O)c1ccc2ccccc2c1",
+    "[Na+].[Cl-]", "F[P-](F)(F)(F)(F)F", "C",
+]  # fmt: skip
 
 
 def about(smiles: str) -> Explanation:

@@ -21,7 +21,7 @@ def test_a_far_node_that_matters_is_drawn_with_its_distance() -> None:
     assert set(drawn(found)) == {"11", "18", "19", "20", "21", "22"}
     assert "7 edges" in [words.text for words in picture.words]
     assert sum(line.dashed for line in picture.lines) == 1
-    assert [dot.title for dot in picture.dots if dot.ringed][0].startswith("20:")
+    assert next(dot.title for dot in picture.dots if dot.ringed).startswith("20:")
     colours = drawn(found)
     assert colours["11"] != colours["19"] == colours["21"]
 

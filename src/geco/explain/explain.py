@@ -64,10 +64,13 @@ def hops_from(edge_index: Tensor, num_nodes: int, node: int) -> np.ndarray:
 
 def _quantity(question: Question) -> str:
     info = question.info
-    name = info.names[question.target] if info.names else str(question.target)
-    return {"class": f"probability of class {name}", "labels": f"probability of {name}"}.get(
-        info.target, f"value of {name}" if info.names else f"value {name}"
-    )
+    named = bool(info.names)
+    name = info.names[question.target] if named else str(question.target)
+    return {
+        "class": f"probability of class {name}",
+        "labels": f"probability of {name}" if named else f"probability of label {name}",
+        "values": f"value of {name}" if named else f"value {name}",
+    }[info.target]
 
 
 def _effects(kind: Kind, q: Question, left: Left, things: list[Thing]) -> tuple[Effect, ...]:

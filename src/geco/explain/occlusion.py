@@ -1,7 +1,7 @@
 r"""What a prediction loses without a node or an edge: computed exactly, on copies of the graph.
 
-A node is left out by giving it the vectors of other nodes of its graph in turn, so that what the network sees is still a
-graph of the kind it knows: :math:`\Delta_j = s(x) - \frac{1}{R} \sum_r s(x_j := x_r)`. Where nodes are of R kinds or
+A node is left out by giving it the vectors of other nodes of its graph in turn, so that what the network sees is still
+a graph of the kind it knows: :math:`\Delta_j = s(x) - \frac{1}{R} \sum_r s(x_j := x_r)`. Where nodes are of R kinds or
 fewer, every kind stands in as often as it occurs; else R nodes do, drawn once. R is 4 to find the nodes that matter and
 up to 32 to measure those.
 

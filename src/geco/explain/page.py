@@ -15,9 +15,9 @@ from geco.pages.markup import element
 __all__ = ["blocks", "page"]
 
 MEANING = (
-    "Left is the prediction when a node has the features of other nodes of its graph in its place (the mean over them), "
-    "when an edge is not there, or when a part of the network is silent. It says what this network uses, not what is so "
-    "in the world; nodes that stand in for one another can each look as if they gave nothing."
+    "Left is the prediction when a node has the features of other nodes of its graph in its place (the mean over "
+    "them), when an edge is not there, or when a part of the network is silent. It says what this network uses, not "
+    "what is so in the world; nodes that stand in for one another can each look as if they gave nothing."
 )
 
 

@@ -78,7 +78,7 @@ class Question:
         return out if self.node is None else out.view(len(features), self.num_nodes, -1)[:, self.node]
 
     def evidence(self, outputs: Tensor) -> Tensor:
-        """Return the log-odds of the target, or its value, ``(C,)``: where probabilities are 0 or 1 it still differs."""
+        """Return the log-odds of the target, or its value, ``(C,)``; it differs where probabilities round to 1."""
         chosen = outputs[:, self.target]
         if self.info.target != "class" or outputs.shape[1] == 1:
             return chosen
