@@ -2,8 +2,8 @@ r"""What the parts of a network gave: the prediction with one of them silent, in
 
 In GECO, without its local part :math:`\hat A X` is zero; without its global part every filter is 1 at distance 0 and 0
 elsewhere, so no node reaches another through it; beyond its mean it is kept as one, every filter 1 / N. In a hybrid the
-local GNN or the mixer adds nothing to what its layer is given. Weights stay as they were trained: a part that others make up for in
-training shows here all the same.
+local GNN or the mixer adds nothing to what its layer is given. Weights stay as they were trained: a part that others
+would make up for in training shows here all the same.
 
 Shapes: N nodes, D channels, K order.
 """

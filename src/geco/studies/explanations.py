@@ -1,8 +1,8 @@
 """Does an explanation name the node that holds the answer? Measures compared where that node is known.
 
 ``python -m geco.studies.explanations RUN... [--asked 100]`` takes runs of `geco train` on ring-copy, tree-copy and
-echo, asks about nodes of their test graphs, and prints how often the source of the answer comes first, and among the first
-three, for each measure.
+echo, asks about nodes of their test graphs, and prints how often the source of the answer comes first, and among the
+first three, for each measure.
 
 Shapes: N nodes.
 """
