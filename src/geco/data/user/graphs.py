@@ -29,7 +29,7 @@ from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import SUFFIXES, Field, Table, read_table
 from geco.errors import DataError
 
-__all__ = ["all_names", "read_graphs", "read_pairs", "row_names"]
+__all__ = ["all_names", "read_graphs", "read_pairs"]
 
 NAMES = ("nodes", "edges", "graphs")
 
@@ -126,12 +126,6 @@ def read_pairs(folder: Path, path: Path, schema: Schema) -> tuple[np.ndarray, li
     owner, names = read_owners(nodes, None)
     ends = read_ends(nodes, pairs, owner, names)
     return ends, list(zip(*(pairs.field(role).texts() for role in ("source", "target")), strict=True))
-
-
-def row_names(folder: Path, schema: Schema) -> list[str]:
-    """Return the ids of the nodes, graph after graph, or the names of the graphs, whichever are predicted."""
-    nodes, graphs = all_names(folder, schema)
-    return graphs if schema.level == "graph" else nodes
 
 
 def all_names(folder: Path, schema: Schema) -> tuple[list[str], list[str]]:
