@@ -6,19 +6,22 @@ import contextlib
 import io
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TypeVar
 
-__all__ = ["Meter", "print_line", "print_table", "progress", "progress_bytes", "progress_reading", "show_log", "table"]
+__all__ = ["print_line", "print_table", "progress", "progress_bytes", "progress_reading", "show_log", "table"]
 
 T = TypeVar("T")
 PATIENCE = 0.5  # seconds of reading without a bar
 
 
 def print_line(line: str) -> None:
-    """Print a line about the work, beside the results on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a line about the work, beside the results on standard error; above a bar, if there is one."""
+    bars = sys.modules.get("tqdm")
+    if bars is not None and sys.stderr.isatty():
+        bars.tqdm.write(line, file=sys.stderr)
+    else:
+        print(line, file=sys.stderr, flush=True)
 
 
 class _Lines(logging.Handler):
@@ -137,39 +140,3 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows as `table` lays them out."""
     print(table(rows))
-
-
-class Meter:
-    """Progress of a training: a bar with the newest values on a terminal, a line now and then elsewhere.
-
-    Example:
-        >>> with Meter("seed 0", total=2) as meter:
-        ...     meter.show({"epoch": 2, "loss": 0.5})
-    """
-
-    SECONDS = 15.0  # between two lines where there is no terminal
-    SHOWN = ("loss", "valid", "test")
-
-    def __init__(self, label: str, total: int, start: int = 0) -> None:
-        from tqdm import tqdm
-
-        self.label, self.total, self.last = label, total, time.monotonic()
-        self.bar = tqdm(total=total, initial=start, desc=label, unit=" epoch", disable=None, leave=False)
-
-    def show(self, line: dict[str, Any]) -> None:
-        """Show the values of an evaluation; ``epoch`` says how far it is."""
-        values = "  ".join(f"{key} {line[key]:.4f}" for key in self.SHOWN if key in line)
-        if not self.bar.disable:
-            self.bar.set_postfix_str(values, refresh=False)
-            self.bar.update(line["epoch"] - self.bar.n)
-        elif time.monotonic() - self.last > self.SECONDS:
-            self.last = time.monotonic()
-            print_line(f"{self.label}  epoch {line['epoch']}/{self.total}  {values}")
-
-    def __enter__(self) -> Meter:
-        """Start."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self.bar.close()

@@ -7,11 +7,12 @@ import os
 import platform
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["STOPS", "available_memory", "environment", "reset_peak", "resident"]
+__all__ = ["STOPS", "available_memory", "environment", "peak_memory", "reset_peak", "resident"]
 
 # What asks a program to stop: Ctrl-C, a plain kill, and what batch systems send before the end (not on Windows).
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
@@ -28,6 +29,20 @@ def resident(field: str = "VmHWM") -> int:
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"/proc/self/status has no {field}; memory is measured on Linux only")
+
+
+def peak_memory() -> int | None:
+    """Return the process's peak resident memory in bytes, None where the system does not tell (Windows).
+
+    Example:
+        >>> (peak_memory() or 2**20) >= 2**20
+        True
+    """
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def available_memory(*, swap: bool = True) -> int | None:

@@ -63,10 +63,11 @@ def test_page_stands_alone(run: Run, drawn: GraphDataset, tmp_path: Path) -> Non
     assert not reader.open
     assert not reader.fetched
     assert "url(" not in text
-    assert not {"script", "link", "img", "iframe"} & set(reader.seen)
-    assert reader.seen.count("svg") == 1
+    assert not {"link", "img", "iframe"} & set(reader.seen)
+    assert reader.seen.count("script") == 1
+    assert reader.seen.count("figure") == 1
     assert "2,708" in text
-    assert "prefers-color-scheme: dark" in text
+    assert "color-scheme: light dark" in text
 
 
 def test_page_is_refused_before_the_work(

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from geco.cli.main import main
-from geco.console import Meter
 from geco.data.embedded.synthetic import erdos_renyi
 from geco.errors import CheckpointError, Interrupted, UsageError
+from geco.meter import Meter
 from geco.store import read_entry
 from geco.train.config import Config, ModelConfig, OptimConfig, TrainConfig
 from geco.train.engine import Trainer

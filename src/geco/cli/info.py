@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from geco import __version__
 from geco.cli.data import check_name
@@ -13,6 +16,9 @@ from geco.cli.options import File, Flag, Folder, Name, use_cache
 from geco.console import print_line, print_table
 from geco.data.registry import DATASETS
 from geco.errors import UsageError
+
+if TYPE_CHECKING:
+    from geco.pages import Cell, Page
 
 __all__ = ["histogram", "info"]
 
@@ -52,7 +58,9 @@ def info(
     degrees = [(f"{low:,}" if low == high else f"{low:,}-{high:,}", count) for low, high, count in bins(found.degrees)]
     _show(name, about, sections, degrees)
     if html is not None:
-        html.write_text(_page(name, about, sections, degrees), encoding="utf-8")
+        _page(name, about, sections, degrees, shlex.join(["geco", "data", "info", name, "--html", str(html)])).write(
+            html
+        )
         print_line(f"wrote {html}")
 
 
@@ -97,9 +105,21 @@ def _show(name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees
     print(*histogram(degrees, width), sep="\n")
 
 
-def _page(name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees: Sequence[tuple[str, int]]) -> str:
-    from geco.report.page import bars, facts, page, table
+def _page(
+    name: str, about: Facts, sections: Sequence[tuple[str, Rows]], degrees: Sequence[tuple[str, int]], command: str
+) -> Page:
+    from geco.pages import BarChart, Facts, Heading, Page, Table
 
-    parts = [("", facts(about)), *((heading, table(rows)) for heading, rows in sections)]
-    parts.append(("Nodes by degree", bars(degrees, "nodes by degree")))
-    return page(name, parts, f"geco data info {name}, GECO {__version__}")
+    page = Page(name, command, [("GECO", __version__)]).add(Facts(about))
+    for heading, rows in sections:
+        page.add(Heading(heading), Table(rows[0], [[_cell(text) for text in row] for row in rows[1:]], heading))
+    return page.add(Heading("Nodes by degree"), BarChart("Nodes by degree", "nodes", degrees))
+
+
+def _cell(text: str) -> Cell | str:
+    """Return a number that lines up and sorts, or text as it is."""
+    from geco.pages import Cell
+
+    with contextlib.suppress(ValueError):
+        return Cell(text, float(text.replace(",", "")))
+    return text

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from geco.cli.settings import TrainOptions
-from geco.console import Meter, show_log
+from geco.console import show_log
 from geco.errors import GecoError, Interrupted, ResourceError
+from geco.meter import Meter
 
 __all__ = ["in_parallel"]
 
@@ -92,7 +93,7 @@ class _Jobs:
     def _take(self, seed: int, kind: str, what: Any, meter: Meter) -> None:
         if kind == "line":
             self.epochs[seed] = what["epoch"]
-            meter.show({**what, "epoch": sum(self.epochs.values())})
+            meter.show(what, done=sum(self.epochs.values()))
             return
         self.running.pop(seed).join()
         if kind == "result":

@@ -52,7 +52,7 @@ def _facts(result: Mapping[str, Any], wanted: list[str]) -> list[str]:
 
 def _spread(results: Results, *path: str) -> str:
     """Return mean and deviation over the seeds of a number deep in the results; nothing if one lacks it."""
-    from geco.report.runs import spread
+    from geco.report.tables import spread
 
     found: list[Any] = list(results.values())
     for name in path:

@@ -9,15 +9,17 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geco.cli.jobs import in_parallel
 from geco.cli.scores import print_scores
 from geco.cli.settings import TrainOptions, read
-from geco.console import Meter, print_line
+from geco.console import print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
+from geco.meter import Meter
 from geco.train.config import Config, to_toml
 
 if TYPE_CHECKING:
@@ -78,10 +80,25 @@ def _one(
         print_line(f"{folder} is finished already")
     elif trainer.state.epoch or trainer.state.batch:
         print_line(f"going on in {folder} at epoch {trainer.state.epoch + 1}, batch {trainer.state.batch + 1}")
-    begun = trainer.state.epoch
-    with Meter(f"seed {seed}", config.train.epochs, begun) if tell is None else contextlib.nullcontext() as meter:
-        trainer.tell = meter.show if meter is not None else tell or trainer.tell
+    if tell is not None:
+        trainer.tell = tell
         return trainer.fit()
+    with Meter(f"seed {seed}", config.train.epochs, trainer.state.epoch, _pace(folder)) as meter:
+        trainer.tell, trainer.pulse = meter.show, meter.pulse
+        return trainer.fit()
+
+
+def _pace(folder: Path) -> float | None:
+    """Return the seconds that an epoch took before a run was stopped; None if it is new."""
+    from geco.train.record import read_seed
+
+    with contextlib.suppress(UsageError):
+        epochs = read_seed(folder).epochs
+        gaps = [after["epoch"] - before["epoch"] for before, after in pairwise([{"epoch": 0}, *epochs])]
+        took = [(line.get("train", 0.0) + line.get("evaluate", 0.0)) / gap
+                for line, gap in zip(epochs, gaps, strict=True) if gap > 0]  # fmt: skip
+        return statistics.median(took[-20:]) or None
+    return None
 
 
 def _in_process(
@@ -153,7 +170,9 @@ def _signals(
         if seen:
             sys.exit(128 + signal.SIGTERM)
         seen.append(number)
-        os.write(2, b"\n" + answer if answer and os.isatty(2) else answer)  # below the bar; print is not safe here
+        os.write(
+            2, b"\r\x1b[K" + answer if answer and os.isatty(2) else answer
+        )  # over the live line; print is not safe
 
     before = {number: signal.signal(number, note) for number in numbers}
     try:

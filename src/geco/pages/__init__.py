@@ -11,7 +11,7 @@ Example:
 """
 
 from geco.pages.bars import BarChart
-from geco.pages.blocks import Block, Facets, Facts, Folded, Heading, Preformatted, Tabs, Text
+from geco.pages.blocks import Block, Facets, Facts, Folded, Group, Heading, Preformatted, Tabs, Text
 from geco.pages.lines import LineChart, Mark, Rule, Series
 from geco.pages.matrix import ConfusionMatrix
 from geco.pages.page import Page
@@ -19,6 +19,6 @@ from geco.pages.scatter import Points, Scatter
 from geco.pages.table import Cell, Table
 
 __all__ = [
-    "BarChart", "Block", "Cell", "ConfusionMatrix", "Facets", "Facts", "Folded", "Heading", "LineChart", "Mark", "Page",
-    "Points", "Preformatted", "Rule", "Scatter", "Series", "Table", "Tabs", "Text",
+    "BarChart", "Block", "Cell", "ConfusionMatrix", "Facets", "Facts", "Folded", "Group", "Heading", "LineChart",
+    "Mark", "Page", "Points", "Preformatted", "Rule", "Scatter", "Series", "Table", "Tabs", "Text",
 ]  # fmt: skip

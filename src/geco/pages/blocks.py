@@ -8,7 +8,7 @@ from typing import Protocol
 
 from geco.pages.markup import element, text
 
-__all__ = ["Block", "Facets", "Facts", "Folded", "Heading", "Preformatted", "Tabs", "Text"]
+__all__ = ["Block", "Facets", "Facts", "Folded", "Group", "Heading", "Preformatted", "Tabs", "Text"]
 
 
 class Block(Protocol):
@@ -67,6 +67,17 @@ class Facts:
     def html(self) -> str:
         """Return it as HTML."""
         return element("dl", "".join(element("dt", text(a)) + element("dd", text(b)) for a, b in self.pairs))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Blocks one below the other, where one block is asked for."""
+
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """Return it as HTML."""
+        return _all(self.blocks)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What all charts share: caption, legend, axes and grid around a drawing that fits any width.
 
-The drawing is one SVG of a fixed height whose shapes stand at shares of the width: text and strokes keep their size from
-a phone to paper. Coordinates inside run from 0 to 1,000 in both directions.
+The drawing is one SVG of a fixed height whose shapes stand at shares of the width: text and strokes keep their size
+from a phone to paper. Coordinates inside run from 0 to 1,000 in both directions.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def legend(names: Sequence[tuple[str, int]], line: bool = True) -> str:
     items = "".join(
         element(
             "li",
-            element(
-                "button", key(number, line) + text(name), type="button", aria_pressed="true", data_series=name
-            ),
+            element("button", key(number, line) + text(name), type="button", aria_pressed="true", data_series=name),
         )
         for name, number in names
     )

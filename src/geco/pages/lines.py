@@ -170,8 +170,12 @@ class LineChart:
             marks = [[m.x, m.y, m.label] for m in s.marks]
             line = {"name": s.name, "look": number_, "x": None if shared else s.x, "y": s.y, "low": s.low}
             line |= {"high": s.high, "marks": marks, "fewer": fewer}
-            lines.append({key: value for key, value in line.items() if value is not None and value != {} and value != ()})
-        return data({"x": self.x_name, "y": self.y_name, "ends": ends, "log": self.log_x, "at": shared, "series": lines})
+            lines.append(
+                {key: value for key, value in line.items() if value is not None and value != {} and value != ()}
+            )
+        return data(
+            {"x": self.x_name, "y": self.y_name, "ends": ends, "log": self.log_x, "at": shared, "series": lines}
+        )
 
 
 def _unbroken(points: Iterable[tuple[float, float]]) -> list[list[tuple[float, float]]]:

@@ -82,7 +82,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
             break
     values = [count * multiple * 10.0**power if power >= 0 else count * multiple / 10.0**-power
               for count in range(first, last + 1)]  # fmt: skip
-    plain = -5 <= power and max(abs(low), abs(high)) < 1e6
+    plain = power >= -5 and max(abs(low), abs(high)) < 1e6
     return [(v, f"{v:,.{max(0, -power)}f}" if plain else number(v)) for v in values]
 
 

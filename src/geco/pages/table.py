@@ -40,7 +40,7 @@ class Table:
         rows: cells; plain words and plain numbers are good enough.
         caption: what it shows.
         series: name of the series that each row stands for, if it does: the row fades where that is hidden.
-        looks: number of the look of each row's series.
+        looks: number of the look of each row's series; -1 for a row that is none.
         note: below it: what the marks mean.
 
     Example:
@@ -71,20 +71,25 @@ class Table:
         caption = element("caption", text(self.caption)) if self.caption else ""
         table = element("table", caption + element("thead", element("tr", head)) + element("tbody", body))
         region = element(
-            "div", table, class_="wide", tabindex=0, role="region", aria_label=self.caption or self.columns[0] or "table"
+            "div",
+            table,
+            class_="wide",
+            tabindex=0,
+            role="region",
+            aria_label=self.caption or self.columns[0] or "table",
         )
         note = element("p", text(self.note), class_="note") if self.note else ""
         return element("div", region + note, class_="table")
 
     def _row(self, number_: int, row: Sequence[Cell], numeric: Sequence[bool]) -> str:
-        sign = key(self.looks[number_]) if self.looks else ""
+        sign = key(self.looks[number_]) if self.looks and self.looks[number_] >= 0 else ""
         first = element("th", sign + _content(row[0]), scope="row", data_value=_value(row[0]))
         rest = "".join(
             element("td", _content(cell), class_=" ".join(filter(None, ("number" if right else "", cell.mark))) or None,
                     data_value=_value(cell))
             for cell, right in zip(row[1:], numeric[1:], strict=True)
         )  # fmt: skip
-        return element("tr", first + rest, data_series=self.series[number_] if self.series else None)
+        return element("tr", first + rest, data_series=self.series[number_] or None if self.series else None)
 
 
 def _cell(given: str | float | Cell) -> Cell:

@@ -27,9 +27,10 @@ from geco.train.checkpoint import State
 from geco.train.config import Config
 from geco.train.fine_tune import start_from
 from geco.train.finite_checks import blame, gradient_norm
-from geco.train.memory import check_memory
+from geco.train.memory import check_memory, peak
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
+from geco.train.outcome import outcome
 from geco.train.run_folder import RunFolder
 from geco.train.targets import GUESS, constant
 from geco.train.tasks import Judged, by_target, criterion, disagreement, loss, score
@@ -49,7 +50,7 @@ class Trainer:
         folder: where it is kept; None keeps nothing.
         resume: go on with what the folder holds.
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
-        tell: called with every evaluation.
+        tell: called with every evaluation, and the best one so far as ``best``.
         stop: asked after every step and every epoch whether to save and leave.
     """
 
@@ -78,6 +79,7 @@ class Trainer:
         self.state = State()
         self.baseline = constant(dataset, config.data.split)
         self.unused = unused_fields(self.model, dataset)
+        self.pulse: Callable[[float], None] = lambda epochs: None  # called after every step with the epochs done
         self.run = None if folder is None else RunFolder(folder, config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         if resume and self.run is not None:
@@ -119,6 +121,11 @@ class Trainer:
         return sum(p.numel() for p in self.model.parameters())
 
     @property
+    def guesses(self) -> dict[str, dict[str, float]]:
+        """Scores of a guess without features, by its name."""
+        return {GUESS[self.info.target]: self.baseline} if self.baseline else {}
+
+    @property
     def evaluated(self) -> Network:
         """What is evaluated and kept: the network, or its running mean."""
         network = self.model if self.average is None else self.average.module
@@ -138,7 +145,7 @@ class Trainer:
                 "metric": self.metric,
                 "epochs": self.state.epoch,
                 "parameters": self.parameters,
-                "baseline": {GUESS[self.info.target]: self.baseline} if self.baseline else {},
+                "baseline": self.guesses,
                 "unused": self.unused,
             }
             if self.run is not None:
@@ -178,6 +185,7 @@ class Trainer:
                 self.state.loss_sum += self.step(group)
                 self.state.batch = number + 1
                 group = []
+                self.pulse(self.state.epoch + min(self.state.batch / self.batches.steps, 0.99))
                 if self.stop():
                     self._interrupt()
         updates = math.ceil(self.batches.steps / self.config.optim.accumulate)
@@ -264,11 +272,14 @@ class Trainer:
             self.state.best = {"epoch": self.state.epoch, **scores}
             if self.run is not None:
                 self.run.check()
-                checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
+                report = {"outcome": outcome(outputs["test"], self.info), "parameters": self.parameters}
+                about = {**self._about(), "report": {**report, "baseline": self.guesses}}
+                checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, about)
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         if self.run is not None:
-            self.run.log(line, {"train": half_way - begin, "evaluate": time.perf_counter() - half_way})
-        self.tell(line)
+            seconds = {"train": half_way - begin, "evaluate": time.perf_counter() - half_way}
+            self.run.log(line, seconds, peak(self.device))
+        self.tell({**line, "best": {key: self.state.best[key] for key in ("epoch", "valid", "test")}})
 
     def _valid_loss(self, judged: Judged) -> dict[str, float]:
         """Return the loss of the validation part; links and tokens are judged by what is no longer an output."""

@@ -1,4 +1,4 @@
-"""Whether a run can fit into memory at all, before it starts.
+"""Whether a run can fit into memory at all, before it starts, and what it took in the end.
 
 The need is a lower bound, so a run that is refused would certainly have failed; one that is not may still fail.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 
 from geco.errors import ResourceError
-from geco.machine import available_memory
+from geco.machine import available_memory, peak_memory
 from geco.train.config import Config
 
-__all__ = ["check_memory", "least"]
+__all__ = ["check_memory", "least", "peak"]
 
 
 def least(config: Config, columns: int, nodes: float) -> int:
@@ -46,3 +46,8 @@ def check_memory(config: Config, columns: int, nodes: float, device: torch.devic
             f"training takes over {need / 2**30:.3g} GiB of memory beside its data, {free / 2**30:.3g} GiB are there; "
             "lower --model.hidden, --model.layers or --data.batch-size"
         )
+
+
+def peak(device: torch.device) -> int | None:
+    """Return the peak memory so far in bytes: of the GPU if it trains there, else of the process; None if unknown."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_memory()

@@ -120,12 +120,14 @@ class RunFolder:
                 f"{self.path} was removed or replaced while it was trained in; nothing more is written to it"
             )
 
-    def log(self, line: dict[str, Any], timing: dict[str, Any]) -> None:
-        """Add one evaluation."""
+    def log(self, line: dict[str, Any], timing: dict[str, float], memory: int | None = None) -> None:
+        """Add one evaluation: its numbers; apart from them its seconds, and the peak memory in bytes if it is known."""
         self.check()
+        peak = {} if memory is None else {"memory": memory}
         seconds = {f"seconds/{name}": value for name, value in timing.items()}
         for board in self.boards:
-            board.log({**flat(line), **seconds}, line["epoch"])
+            board.log({**flat(line), **seconds, **peak}, line["epoch"])
+        timing = {**timing, **peak}
         for name, values in (("metrics", line), ("timing", {"epoch": line["epoch"], **timing})):
             with (self.path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(values) + "\n")

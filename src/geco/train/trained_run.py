@@ -5,8 +5,10 @@ Shapes: N nodes, B graphs, T targets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -25,20 +27,43 @@ from geco.train.batches import as_trained
 from geco.train.build import encoded
 from geco.train.checkpoint import check_format
 from geco.train.config import Config, as_saved, from_table
+from geco.train.curves import curve
 from geco.train.explained import explainer
 from geco.train.links import pair_scores
+from geco.train.record import read_seed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Run", "load_run", "seed_folders"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A trained network with what is needed to use it; none of its training data."""
+    """A trained network with what is needed to use it; none of its training data.
+
+    ``path`` is where it was loaded from, if it was.
+    """
 
     network: Network
     info: Info
     config: Config
     schema: Schema | None
+    path: Path | None = None
+
+    def plot(self, curves: Sequence[str] = ("valid", "loss")) -> Figure:
+        """Return curves of the run over its epochs as a Matplotlib figure, over all of its seeds; needs the extra
+        ``plot``.
+
+        Args:
+            curves: of ``valid``, ``test``, ``loss``, ``valid_loss``, ``lr``, ``gradient``, ``train``.
+        """
+        from geco.pages.figures import figure
+
+        if self.path is None:
+            raise UsageError("this network was not loaded from a run folder, so there are no curves; use load_run(RUN)")
+        records = {self.path.name: [read_seed(folder) for folder in seed_folders(self.path)]}
+        return figure([curve(name, records) for name in curves])
 
     def reading(self, path: Path) -> Schema:
         """Return how new files are to be read: as those the network was trained on, or as molecules are."""
@@ -133,6 +158,6 @@ def load_run(path: str | Path) -> Run:
         network.load_state_dict(entry.arrays)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
         config = from_table(as_saved(about["config"]), Config(), where)
-        return Run(network.eval(), Info.from_json(about["info"]), config, schema)
+        return Run(network.eval(), Info.from_json(about["info"]), config, schema, Path(path))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{where} does not fit this version of geco: {error}") from error
