@@ -6,6 +6,7 @@ The molecule is rebuilt from OGB's features of atoms and bonds, so no SMILES is 
 from __future__ import annotations
 
 import contextlib
+from html import escape
 from typing import Any
 
 from geco.errors import DataError
@@ -65,7 +66,8 @@ def molecule_svg(found: Findings, size: tuple[int, int] = (760, 560)) -> str:
     from rdkit.Chem.Draw import rdMolDraw2D
 
     text: str = _drawn(rdMolDraw2D.MolDraw2DSVG(*size), found)
-    return text[text.index("<svg") :]
+    label = escape(f"{found.asked}, atoms shaded by what they give to the {found.quantity}")
+    return text[text.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 
 def molecule_png(found: Findings, size: tuple[int, int] = (1520, 1120)) -> bytes:
@@ -95,8 +97,9 @@ def _drawn(canvas: Any, found: Findings) -> Any:
     canvas.drawOptions().legendFontSize = 18
     radii = {atom: 0.42 for atom in atoms}
     canvas.drawOptions().prepareMolsBeforeDrawing = False  # it is not sanitised, and may have valences RDKit refuses
+    legend = f"{found.asked}, {found.quantity}: {found.value:.3g}\norange: it falls without the atom, blue: it rises"
     canvas.DrawMolecule(
-        molecule, legend=f"{found.asked}, {found.quantity}: {found.value:.3g}", highlightAtoms=[*atoms],
+        molecule, legend=legend, highlightAtoms=[*atoms],
         highlightAtomColors=atoms, highlightBonds=[*bonds], highlightBondColors=bonds, highlightAtomRadii=radii,
     )  # fmt: skip
     canvas.FinishDrawing()
