@@ -16,7 +16,7 @@ from torch import Tensor
 
 from geco.explain.explanation import Explanation
 from geco.explain.findings import Effect, Kind, Scene
-from geco.explain.occlusion import Left, affordable, candidates, without_edges, without_nodes
+from geco.explain.occlusion import FEW, Left, affordable, candidates, without_edges, without_nodes
 from geco.explain.parts import without_parts
 from geco.explain.question import Question
 
@@ -84,10 +84,11 @@ def _sorted(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
 
 def _nodes(q: Question, name: Callable[[int], str], hops: np.ndarray | None) -> tuple[Effect, ...]:
     chosen = candidates(q)
-    rough = without_nodes(q, _each(chosen, q.num_nodes))
-    first = rough.evidence.abs().topk(min(MEASURED, len(chosen))).indices
-    fine = without_nodes(q, _each(chosen[first], q.num_nodes), affordable(q, len(first)))
-    left = Left(rough.change.index_copy(0, first, fine.change), rough.evidence.index_copy(0, first, fine.evidence))
+    left = without_nodes(q, _each(chosen, q.num_nodes))
+    first = left.evidence.abs().topk(min(MEASURED, len(chosen))).indices
+    if (many := affordable(q, len(first))) > FEW:
+        fine = without_nodes(q, _each(chosen[first], q.num_nodes), many)
+        left = Left(left.change.index_copy(0, first, fine.change), left.evidence.index_copy(0, first, fine.evidence))
     things = [(name(i), (i,), None if hops is None else int(hops[i])) for i in chosen.tolist()]
     return _sorted(_effects("node", q, left, things))
 

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from geco.explain.question import WIDE, Question
+from geco.explain.question import Question
 
 __all__ = ["FEW", "Left", "affordable", "candidates", "estimate", "without_edges", "without_nodes"]
 
 FEW, MANY = 4, 32  # R
 MOST = 1_000_000  # nodes of all copies together that are spent on an explanation
 ROUNDING = 1e-5  # share of the evidence by which copies of a graph differ in single precision
+SORTED = 5000  # nodes up to which their kinds are counted
 LEAST = 16  # nodes that are always looked at
 
 
@@ -63,7 +64,7 @@ def without_nodes(question: Question, groups: Tensor, most: int = FEW) -> Left:
     vectors, share = stand_ins(question.features, most)
     found = torch.zeros(len(groups), len(vectors))
     for number, vector in enumerate(vectors):
-        parts = groups.split(max(1, WIDE // question.num_nodes))
+        parts = groups.split(question.at_once)
         outputs = [question.outputs(torch.where(part[..., None], vector, question.features)) for part in parts]
         found[:, number] = question.evidence(torch.cat(outputs))
     return Left.of(question, found, share)
@@ -77,11 +78,12 @@ def stand_ins(features: Tensor, most: int = FEW) -> tuple[Tensor, Tensor]:
         (tensor([[5.],
                 [7.]]), tensor([0.7500, 0.2500]))
     """
-    kinds, count = features.unique(dim=0, return_counts=True)
-    if len(kinds) <= most:
-        return kinds, count / count.sum()
-    drawn = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:most]
-    return features[drawn.to(features.device)], torch.full((most,), 1 / most)
+    if len(features) <= SORTED:
+        kinds, count = features.unique(dim=0, return_counts=True)
+        if len(kinds) <= most:
+            return kinds, count / count.sum()
+    drawn = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:most].to(features.device)
+    return features[drawn], torch.full((len(drawn),), 1 / len(drawn))
 
 
 def affordable(question: Question, copies: int) -> int:
@@ -97,7 +99,7 @@ def without_edges(question: Question, groups: Tensor) -> Left:
         question: what is asked.
         groups: which edges each copy of the graph lacks, ``(C, M)``.
     """
-    parts = groups.split(max(1, WIDE // question.num_nodes))
+    parts = groups.split(question.at_once)
     outputs = [question.outputs(question.features.expand(len(part), -1, -1), ~part) for part in parts]
     evidence = question.evidence(torch.cat(outputs)) if outputs else torch.zeros(0)
     return Left.of(question, evidence[:, None], torch.ones(1))

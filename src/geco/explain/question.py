@@ -18,7 +18,7 @@ from geco.nn.network.network import Network
 
 __all__ = ["Question", "ask", "check_task"]
 
-WIDE = 200_000  # nodes of all copies that go through the network at a time
+NODES, NUMBERS = 200_000, 20_000_000  # of all copies that go through the network at a time
 OF_NODES, OF_EDGES = ("place",), ("edge_attr", "edge_weight")  # what a network reads of a graph beside its features
 
 
@@ -54,6 +54,12 @@ class Question:
         """The vector of an average node of the graph, ``(1, D)``."""
         return self.features.mean(0, keepdim=True)
 
+    @property
+    def at_once(self) -> int:
+        """How many copies of the graph go through the network at a time."""
+        nodes = min(NODES, NUMBERS // max(1, self.features.shape[1]))
+        return max(1, nodes // self.num_nodes) if self.together else 1
+
     @cached_property
     def base(self) -> Tensor:
         """The `evidence` of the graph as it is, a scalar."""
@@ -67,9 +73,8 @@ class Question:
             features: of the nodes of each copy, ``(C, N, D)``.
             kept: which edges each copy has, ``(C, M)``; all if not given.
         """
-        size = max(1, WIDE // self.num_nodes) if self.together else 1
-        parts = [None] * len(features) if kept is None else kept.split(size)
-        found = [self._outputs(x, part) for x, part in zip(features.split(size), parts, strict=False)]
+        parts = [None] * len(features) if kept is None else kept.split(self.at_once)
+        found = [self._outputs(x, part) for x, part in zip(features.split(self.at_once), parts, strict=False)]
         return torch.cat(found) if found else torch.zeros(0, self.info.num_targets)
 
     def _outputs(self, features: Tensor, kept: Tensor | None) -> Tensor:
@@ -128,7 +133,7 @@ def ask(network: Network, info: Info, data: Data, node: int | None = None, targe
 
 def _apart(question: Question, found: Tensor) -> bool:
     """Tell whether a copy beside a changed one gives what it gives alone; some published baselines mix a batch."""
-    changed = question.features.flip(0) + question.features.std()
+    changed = question.features.flip(0) + 1.0
     beside = question.outputs(torch.stack([question.features, changed]))[0]
     return torch.allclose(beside, found, rtol=1e-3, atol=1e-4 * float(found.abs().max().clamp(min=1)))
 
