@@ -93,6 +93,6 @@ def test_certain_predictions_are_told_apart_by_their_log_odds() -> None:
 def test_large_graphs_are_explained_by_candidates_without_edges() -> None:
     found = explain(ask(Shift(2), info(), path(3000), node=2000))  # type: ignore[arg-type]
     assert found.nodes[0].nodes == (1998,)
-    assert len(found.nodes) == 83
+    assert len(found.nodes) == 41
     assert found.edges == ()
     assert "Of 3,000 nodes" in found.text()

@@ -86,7 +86,7 @@ def _nodes(q: Question, name: Callable[[int], str], hops: np.ndarray | None) -> 
     chosen = candidates(q)
     left = without_nodes(q, _each(chosen, q.num_nodes))
     first = left.evidence.abs().topk(min(MEASURED, len(chosen))).indices
-    if (many := affordable(q, len(first))) > FEW:
+    if (many := affordable(q, len(first))) >= 2 * FEW:
         fine = without_nodes(q, _each(chosen[first], q.num_nodes), many)
         left = Left(left.change.index_copy(0, first, fine.change), left.evidence.index_copy(0, first, fine.evidence))
     things = [(name(i), (i,), None if hops is None else int(hops[i])) for i in chosen.tolist()]
@@ -119,7 +119,9 @@ def _distances(q: Question, hops: np.ndarray | None) -> tuple[Effect, ...]:
     groups = {"its own features": far == 0, what: near, "all nodes farther away": (far < 0) | (far > reach)}
     groups = {name: mask for name, mask in groups.items() if bool(mask.any())}
     lacking = torch.stack(list(groups.values()))
-    return _effects("nodes", q, without_nodes(q, lacking, affordable(q, len(lacking))), [(name,) for name in groups])
+    return _effects(
+        "nodes", q, without_nodes(q, lacking, affordable(q, len(lacking), 2 * FEW)), [(name,) for name in groups]
+    )
 
 
 def _parts(q: Question) -> tuple[Effect, ...]:

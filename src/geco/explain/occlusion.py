@@ -23,7 +23,7 @@ from geco.explain.question import Question
 __all__ = ["FEW", "Left", "affordable", "candidates", "estimate", "without_edges", "without_nodes"]
 
 FEW, MANY = 4, 32  # R
-MOST = 1_000_000  # nodes of all copies together that are spent on an explanation
+MOST = 500_000  # nodes of all copies together that are spent on an explanation
 ROUNDING = 1e-5  # share of the evidence by which copies of a graph differ in single precision
 SORTED = 5000  # nodes up to which their kinds are counted
 LEAST = 16  # nodes that are always looked at
@@ -86,9 +86,9 @@ def stand_ins(features: Tensor, most: int = FEW) -> tuple[Tensor, Tensor]:
     return features[drawn], torch.full((len(drawn),), 1 / len(drawn))
 
 
-def affordable(question: Question, copies: int) -> int:
-    """Return how many stand-ins R can be afforded for so many copies of the graph."""
-    return max(FEW, min(MANY, MOST // (max(1, copies) * question.num_nodes)))
+def affordable(question: Question, copies: int, most: int = MANY) -> int:
+    """Return how many stand-ins R, up to ``most``, can be afforded for so many copies of the graph."""
+    return max(FEW, min(most, MOST // (max(1, copies) * question.num_nodes)))
 
 
 @torch.no_grad()
