@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 
 from geco.explain.explain import explain
 from geco.explain.explanation import Explanation
-from geco.explain.neighbourhood import MOST, neighbourhood
+from geco.explain.neighbourhood import NAMED, neighbourhood
 from geco.explain.question import ask
 from tests.explain.networks import Shift, info, network, path
 
@@ -31,8 +31,8 @@ def test_of_many_neighbours_the_strongest_are_drawn() -> None:
     data = Data(x=torch.randn(201, 3), edge_index=torch.cat([hub, hub.flip(0)], 1), num_nodes=201)
     found = explain(ask(network("gcn", num_layers=1), info("class", count=3), data, node=0))
     picture = neighbourhood(found)
-    assert len(picture.dots) == MOST
-    assert f"{201 - MOST} more neighbours" in picture.caption[0]
+    assert len(picture.dots) == NAMED
+    assert f"{201 - NAMED} more neighbours" in picture.caption[0]
     assert found.nodes[0].name in drawn(found)
 
 

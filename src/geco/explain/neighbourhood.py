@@ -14,6 +14,7 @@ __all__ = ["neighbourhood"]
 
 MOST, FAR, NEAR = 44, 8, 2  # nodes of a picture, far ones that matter among them, edges to what is near
 NAMED = 24  # nodes up to which all have their names; of more, the strongest
+PALE = "#d9dee6"  # edges besides those of the shortest paths
 HELD = 0.02  # share of the strongest effect below which a far node is not drawn
 
 
@@ -53,16 +54,20 @@ def _shown(found: Findings, ends: np.ndarray, root: int) -> tuple[set[int], int]
         near |= edge
         if len(near) > MOST:
             break
+    whole = near | far
+    if len(whole) > MOST:  # of many, those that were left out one by one
+        near = {node for node in near if node in rank} | {root}
     order = sorted(near - far, key=lambda node: (node != root, rank.get(node, len(rank)), node))
-    kept = order[: MOST - len(far)]
-    return {*far, *kept, root}, len(near | far) - len({*far, *kept, root})
+    kept = order[: (MOST if len(whole) <= MOST else NAMED) - len(far)]
+    return {*far, *kept, root}, len(whole) - len({*far, *kept, root})
 
 
 def _lines(drawing: Drawing, ends: np.ndarray, tree: Branch, at: dict[int, tuple[float, float]]) -> None:
+    on_tree = _pairs(tree)
     inside = np.isin(ends, list(at)).all(0)
     for a, b in sorted({(min(p), max(p)) for p in ends[:, inside].T.tolist()}):
         if a != b:
-            drawing.lines.append(Line(at[a], at[b]))
+            drawing.lines.append(Line(at[a], at[b], FAINT if (a, b) in on_tree else PALE))
     waiting = [tree]
     while waiting:
         branch = waiting.pop()
@@ -74,6 +79,12 @@ def _lines(drawing: Drawing, ends: np.ndarray, tree: Branch, at: dict[int, tuple
                 said = f"{below.steps} edges" if below.steps else "no path"
                 drawing.words.append(Words(middle, said, 9.0, "#5a6373"))
         waiting += branch.below
+
+
+def _pairs(tree: Branch) -> set[tuple[int, int]]:
+    """Return the ends of every edge of the tree, the lower number first."""
+    mine = {(min(tree.node, below.node), max(tree.node, below.node)) for below in tree.below}
+    return mine.union(*map(_pairs, tree.below))
 
 
 def _dots(drawing: Drawing, found: Findings, at: dict[int, tuple[float, float]], by_node: dict[int, Effect]) -> None:
