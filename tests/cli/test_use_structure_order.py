@@ -22,7 +22,9 @@ def test_train_evaluate_explain(run: Run, tmp_path: Path, model: str, monkeypatc
     monkeypatch.setattr(StructureOrder, "compute", None)  # from the cache now
     assert "test" in run("eval", folder)
     if model == "geco":
-        assert "what acts most on node 5" in run("explain", folder, "--node", "5", "--graph", "3", "--top", "3")
+        shown = run("explain", folder, "--node", "5", "--graph", "3", "--top", "3", "--by", "attention")
+        assert "on node 5" in shown
+    assert "without node" in run("explain", folder, "--node", "5", "--graph", "3", "--top", "3")
 
 
 def test_predictions_do_not_depend_on_how_a_molecule_is_written(run: Run, tmp_path: Path) -> None:

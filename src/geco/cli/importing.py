@@ -35,6 +35,7 @@ def import_files(
         dry_run: only show how the files were understood.
     """
     from geco.cli.main import COMMANDS
+    from geco.data.user.names import read_names
     from geco.data.user.read import read_own
     from geco.data.user.stored import check_free, store
     from geco.train.metrics import check_metric
@@ -55,7 +56,7 @@ def import_files(
     if name is None or dry_run:
         print_line("nothing was kept; correct with flags (--help shows them), or leave out --dry-run and give a --name")
         return
-    print_line(f"kept as {name} in {store(dataset, name, schema, replace)}")
+    print_line(f"kept as {name} in {store(dataset, name, schema, replace, read_names(path, schema))}")
     print_line(
         "next: " + " or ".join(f"`geco {command} {name}`" for command in ("data info", "train") if command in COMMANDS)
     )

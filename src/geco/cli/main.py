@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("geco.cli.train:train", "train GECO or a baseline on a data set"),
     "eval": ("geco.cli.use:evaluate", "score a trained network on its data set"),
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
-    "explain": ("geco.cli.use:explain", "show which nodes a trained GECO listens to"),
+    "explain": ("geco.cli.explain:explain", "why a trained network predicts what it does, node by node"),
     "report": ("geco.cli.report:report", "trainings as a page of curves and tables, or as a record"),
     "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
     "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),

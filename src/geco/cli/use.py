@@ -1,4 +1,4 @@
-"""``geco eval``, ``geco predict``, ``geco explain``: a trained network put to use."""
+"""``geco eval`` and ``geco predict``: a trained network put to use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from geco.cli.options import Flag, Folder, use_cache
 from geco.cli.predictions import as_bytes, check_output, link_table, tabulate
 from geco.cli.scores import print_scores
-from geco.console import print_line, print_table
+from geco.console import print_line
 from geco.errors import NumericalError, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from geco.data.user.schema import Schema
     from geco.train.trained_run import Run
 
-__all__ = ["evaluate", "explain", "predict"]
+__all__ = ["evaluate", "predict"]
 
 RunPath = Annotated[Positional[Path], arg(metavar="RUN", help_behavior_hint="")]
 
@@ -123,49 +123,3 @@ def _finite(found: Tensor, data: Path) -> Tensor:
             f"the network predicts NaN or infinite values for {data}; nothing was written: train it again"
         )
     return found
-
-
-def explain(
-    run: RunPath,
-    /,
-    node: Annotated[int, arg(metavar="I", help_behavior_hint="")],
-    top: Annotated[int, arg(metavar="K", help_behavior_hint="")] = 10,
-    graph: Annotated[int, arg(metavar="G", help_behavior_hint="")] = 0,
-    data_dir: Folder = None,
-    cache_dir: Folder = None,
-) -> None:
-    """Show which nodes act most on a node in each layer, by GECO's surrogate attention.
-
-    Args:
-        run: folder of `geco train`, on GECO.
-        node: number of the node.
-        top: how many nodes to show.
-        graph: number of the graph, where there are several.
-        data_dir: folder with raw data sets; $GECO_DATA if not given.
-        cache_dir: folder for prepared data; $GECO_CACHE or ~/.cache/geco if not given.
-    """
-    use_cache(cache_dir)
-    from geco.nn.model import GECO
-    from geco.train.batches import as_trained
-    from geco.train.trained_run import load_run
-
-    loaded = load_run(run)
-    body = loaded.network.body
-    if not isinstance(body, GECO):
-        raise UsageError(f"{run} holds a {loaded.config.model.name} network; only GECO has a surrogate attention")
-    dataset = loaded.training_data(data_dir)
-    loaded.check(dataset)
-    data = as_trained(dataset[graph], loaded.config, loaded.info) if len(dataset) == 1 else dataset[graph]
-    if not 0 <= node < data.num_nodes:
-        raise UsageError(f"--node must be 0 to {data.num_nodes - 1}, got {node}")
-    x = loaded.network.embed(data)
-    for layer in range(len(body.layers)):
-        attention = body.attention(x, data.edge_index, layer=layer, place=data.get("place", None))
-        found, strength = attention.top(node, k=min(top, data.num_nodes))
-        rows = [["node", "strength", "neighbour"]]
-        near = set(data.edge_index[0, data.edge_index[1] == node].tolist())
-        for other, value in zip(found.tolist(), strength.tolist(), strict=True):
-            rows.append([str(other), f"{value:.4g}", "itself" if other == node else "yes" if other in near else "no"])
-        print(f"layer {layer + 1}: what acts most on node {node}")
-        print_table(rows)
-        print()

@@ -181,15 +181,17 @@ class GECO(OrderedStack):
         *,
         layer: int = 0,
         place: Tensor | None = None,
+        graph_id: Tensor | None = None,
     ) -> SurrogateAttention:
         """Return a layer's surrogate attention on one graph; ``.top(i)`` names the nodes that act most on node i.
 
+        ``place`` and ``graph_id`` decide the order of its nodes, as in `forward`.
         Under ``dynamic`` this is the first of the orders that evaluation averages over. Puts the model into evaluation
         mode.
         """
         self.eval()
         g = self._graph(x, edge_index, None, edge_weight, place)
-        graphs = self.layer_graphs(g, None, -1 if self.permutation == "dynamic" else 0)
+        graphs = self.layer_graphs(g, graph_id, -1 if self.permutation == "dynamic" else 0)
         chosen = self.layers[layer]
         assert isinstance(chosen, GECOLayer)
         h = self.encoder(x)

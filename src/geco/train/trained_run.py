@@ -26,6 +26,7 @@ from geco.data.user.fields import graphs_of
 from geco.data.user.objects import new_graphs
 from geco.data.user.schema import Column, Schema
 from geco.errors import CheckpointError, DataError, UsageError
+from geco.explain.explanation import Explanation
 from geco.nn.network.link_heads import LinkHead
 from geco.nn.network.network import Network
 from geco.store import has_entry
@@ -34,6 +35,7 @@ from geco.train.build import encoded, prepared
 from geco.train.checkpoint import check_format
 from geco.train.config import Config
 from geco.train.curves import curve
+from geco.train.explained import explainer
 from geco.train.kept import Kept, data_folder, described, read_data, write_data
 from geco.train.links import pair_scores
 from geco.train.record import recorded
@@ -171,7 +173,7 @@ class Run:
         """
         if not isinstance(self.network.head, LinkHead):
             raise UsageError(f"the network predicts {self.info.level}s, not links; use predict")
-        z = self.network(as_trained(self._encoded(data)[0], self.config, self.info)).float()
+        z = self.network(as_trained(self.with_encodings(data)[0], self.config, self.info)).float()
         both = self.info.names == (UNDIRECTED,)
         return pair_scores(self.network.head, z, pairs, both=both).sigmoid()
 
@@ -185,7 +187,7 @@ class Run:
         """
         if self.info.level == "link":
             raise UsageError("the network predicts links, of pairs of nodes; use predict_links")
-        dataset = self._encoded(data)
+        dataset = self.with_encodings(data)
         one = self._given.get("graphs", len(dataset)) == 1 and self.info.level == "node"
         if one:  # a graph at a time, as it was trained
             graphs = (as_trained(dataset[number], self.config, self.info) for number in range(len(dataset)))
@@ -197,7 +199,26 @@ class Run:
             return output.softmax(-1)
         return output.sigmoid() if self.info.target == "labels" else output
 
-    def _encoded(self, data: Data | Sequence[Data] | GraphDataset) -> GraphDataset:
+    def explain(
+        self,
+        node: str | int | None = None,
+        graph: str | int | None = None,
+        data: Data | Sequence[Data] | GraphDataset | str | Path | None = None,
+        *,
+        target: str | int | None = None,
+    ) -> Explanation:
+        """Return why the network predicts what it does for a node or a graph; see `geco.explain`.
+
+        Args:
+            node: its id, or its number in its graph if an int; None where graphs are predicted.
+            graph: its id, or its number if an int; not needed where there is one, or where the node's id is unique.
+            data: new files as `reading` takes them, or graphs as `predict` does; None for what it was trained on.
+            target: name or number of the class, label or value; the predicted class, the likeliest label or the first
+                value if not given.
+        """
+        return explainer(self, data).explain(node, graph, target)
+
+    def with_encodings(self, data: Data | Sequence[Data] | GraphDataset) -> GraphDataset:
         """Return new data with encodings; of graphs in memory none is left in the cache."""
         if isinstance(data, GraphDataset):
             return encoded(data, self.config)

@@ -30,7 +30,7 @@ from geco.data.user.schema import Column, OwnOptions, Role, Schema, refuse
 from geco.data.user.tables import SUFFIXES, Field, Table, read_table
 from geco.errors import DataError
 
-__all__ = ["read_graphs", "read_pairs", "row_names"]
+__all__ = ["all_names", "read_graphs", "read_pairs"]
 
 NAMES = ("nodes", "edges", "graphs")
 
@@ -127,15 +127,13 @@ def read_pairs(folder: Path, path: Path, schema: Schema) -> tuple[np.ndarray, li
     return ends, list(zip(*(pairs.field(role).texts() for role in ("source", "target")), strict=True))
 
 
-def row_names(folder: Path, schema: Schema) -> list[str]:
-    """Return the ids of the nodes, graph after graph, or the names of the graphs, whichever are predicted."""
+def all_names(folder: Path, schema: Schema) -> tuple[list[str], list[str]]:
+    """Return the ids of the nodes, graph after graph, and the names of the graphs."""
     sheets = _sheets_known(folder, schema)
     owner, names = read_owners(sheets.nodes, sheets.graphs)
-    if schema.level == "graph":
-        return [str(name) for name in names]
     nodes = sheets.nodes.table.frame[sheets.nodes.names("id")[0]] if sheets.nodes.names("id") else range(len(owner))
     values = [str(value) for value in nodes]
-    return [values[row] for row in np.argsort(owner, kind="stable")]
+    return [values[row] for row in np.argsort(owner, kind="stable")], [str(name) for name in names]
 
 
 def _sheets(folder: Path, options: OwnOptions) -> _Sheets:

@@ -15,7 +15,7 @@ import numpy as np
 from geco.data.dataset import GraphDataset
 from geco.data.user.arrays import ARRAY_SUFFIXES, count_nodes, read_arrays
 from geco.data.user.columns import assign_known
-from geco.data.user.graphs import read_graphs, read_pairs, row_names
+from geco.data.user.graphs import all_names, read_graphs, read_pairs
 from geco.data.user.links import pair_sheet
 from geco.data.user.molecules import read_molecules, read_new_molecules, row_ids
 from geco.data.user.schema import OwnOptions, Schema
@@ -118,7 +118,7 @@ def ids(path: str | Path, schema: Schema) -> list[str]:
     """
     path = Path(path)
     if schema.form == "tables":
-        return row_names(path, schema)
+        return all_names(path, schema)[schema.level == "graph"]
     if schema.form == "molecules":
         return row_ids(assign_known(read_table(path), "molecules", schema))
     return [str(number) for number in range(count_nodes(path))]

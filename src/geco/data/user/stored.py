@@ -14,14 +14,17 @@ from geco.data.cache import Cache
 from geco.data.dataset import GraphDataset, Info
 from geco.data.paths import cache_folder, entries, imported, is_imported
 from geco.data.registry import DATASETS, EMBEDDED
+from geco.data.user.names import PREFIX, Names
 from geco.data.user.schema import Schema
 from geco.errors import DataError, UsageError
 from geco.store import Entry, has_entry, read_about, read_entry
 
-__all__ = ["check_free", "remove", "store", "stored", "stored_schema"]
+__all__ = ["check_free", "remove", "store", "stored", "stored_names", "stored_schema"]
 
 
-def store(dataset: GraphDataset, name: str, schema: Schema | None = None, replace: bool = False) -> Path:
+def store(
+    dataset: GraphDataset, name: str, schema: Schema | None = None, replace: bool = False, names: Names | None = None
+) -> Path:
     """Keep a data set under a name, and return where it is. Whatever goes wrong, an earlier one of that name stays.
 
     Args:
@@ -29,11 +32,13 @@ def store(dataset: GraphDataset, name: str, schema: Schema | None = None, replac
         name: of small letters, digits, ``-``, ``_`` and ``.``, not that of a known data set.
         schema: from `geco.data.user.read.read_own`, for reading new files of the same form.
         replace: put it in place of an earlier one of that name, which is refused otherwise.
+        names: of its nodes and graphs, from `geco.data.user.names.read_names`; kept beside the data, of which they are
+            no part.
     """
     check_free(name, replace)
     info = dataclasses.replace(dataset.info, name=name)
     about = {"info": info.to_json(), "schema": schema.to_json() if schema else None}
-    return _cache().put(name, {"own": name}, Entry(dataset.arrays, about))
+    return _cache().put(name, {"own": name}, Entry({**dataset.arrays, **(names.packed() if names else {})}, about))
 
 
 def check_free(name: str, replace: bool = False) -> None:
@@ -74,7 +79,18 @@ def remove(name: str) -> list[Path]:
 def stored(name: str) -> GraphDataset | None:
     """Return the data set kept under a name, if there is one."""
     entry = _entry(name)
-    return GraphDataset(Info.from_json(entry.about["info"]), entry.arrays) if entry else None
+    if entry is None:
+        return None
+    arrays = {key: array for key, array in entry.arrays.items() if not key.startswith(PREFIX)}
+    return GraphDataset(Info.from_json(entry.about["info"]), arrays)
+
+
+def stored_names(name: str) -> Names:
+    """Return the names of the nodes and graphs of the data set kept under a name; none for those imported before names
+    were kept.
+    """
+    entry = _entry(name)
+    return Names.unpacked(entry.arrays) if entry else Names()
 
 
 def stored_schema(name: str) -> Schema | None:

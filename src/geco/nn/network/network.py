@@ -133,9 +133,14 @@ class Network(nn.Module):
         if set_epoch is not None:
             set_epoch(**accepted(set_epoch, {"epoch": epoch, "epochs": epochs}))
 
-    def embed(self, data: Data) -> Tensor:
-        """Return the features as the body sees them, ``(N, .)``."""
-        x = data.x.float() if self.nodes is None else self.nodes(data)
+    def features(self, data: Data) -> Tensor:
+        """Return the vectors of the nodes, each of what the node itself brings along, ``(N, .)``."""
+        x: Tensor = data.x.float() if self.nodes is None else self.nodes(data)
+        return x
+
+    def embed(self, data: Data, features: Tensor | None = None) -> Tensor:
+        """Return the features as the body sees them, ``(N, .)``; of those given in place of `features` of the data."""
+        x = self.features(data) if features is None else features
         x = dropout(x, self.input_dropout, self.training)
         weight = data.get("edge_weight", None) if self.edge_data else None
         return x if self.diffusion is None else self.diffusion(x, data.edge_index, weight)
@@ -153,9 +158,12 @@ class Network(nn.Module):
     def _weighs(self) -> bool:
         return self.edge_data or isinstance(self.body, GECO)
 
-    def forward(self, data: Data) -> Tensor:
-        """Return the scores of every node or graph; for links, embeddings of the nodes."""
-        x = self.embed(data)
+    def forward(self, data: Data, features: Tensor | None = None) -> Tensor:
+        """Return the scores of every node or graph; for links, embeddings of the nodes.
+
+        ``features`` are vectors of the nodes in place of those that `features` makes of the data.
+        """
+        x = self.embed(data, features)
         batch = data.batch if "batch" in data else None
         known = {name: data.get(name, None) for name in ("graph_id", "place")}
         known["edge_weight"] = data.get("edge_weight", None) if self._weighs else None
