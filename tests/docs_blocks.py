@@ -1,0 +1,135 @@
+"""Code blocks of a page, and running them in order as a reader would: Python in one namespace, commands in the folder
+that the test is in, blocks with a ``title="FILE"`` saved.
+
+A comment on the line above a block marks it: ``<!-- not run: WHY -->``, with WHY from the table of `tests/test_docs.py`.
+``<!-- slow -->`` alone on the first line marks the page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import itertools
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from geco.cli.main import _parse, main
+
+FENCE = re.compile(
+    r"(?:<!-- not run: (?P<why>[^>]*?) -->\n)?^(?P<in> *)```(?P<lang>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=in)```$",
+    re.DOTALL | re.MULTILINE,
+)
+ELSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block, or a cell of a notebook.
+
+    Args:
+        line: where it begins.
+        lang: word after the fence.
+        title: file it is to be saved as, if any.
+        text: what is in it.
+        why: it is not run, if not empty.
+        follows: nothing but blank lines is between it and the block before it.
+    """
+
+    line: int
+    lang: str
+    title: str
+    text: str
+    why: str = ""
+    follows: bool = False
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of a Markdown page or the code of a notebook."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        return [Block(number, "python", "", "".join(cell["source"])) for number, cell in enumerate(cells, 1)]
+    found, end = [], 0
+    for match in FENCE.finditer(text):
+        title = re.search(r'title="([^"]+)"', match["info"])
+        body = re.sub(rf"^{match['in']}", "", match["text"], flags=re.MULTILINE)
+        follows = bool(found) and not text[end : match.start()].strip()
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(line, match["lang"], title[1] if title else "", body, match["why"] or "", follows))
+        end = match.end()
+    return found
+
+
+def run_page(page: Path) -> None:
+    """Run a page's blocks in order. What follows one as text is what it prints, ``...`` being anything."""
+    names: dict[str, object] = {}
+    printed = ""
+    for block in blocks_of(page):
+        where = f"{page.name}, line {block.line}"
+        if block.why:
+            _check_flags(block)
+        elif block.title:
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.lang == "text" and block.follows:
+            _compare(block.text, printed, where)
+        elif block.lang in ("python", "bash"):
+            with _caught() as out:
+                if block.lang == "python":
+                    exec(compile(block.text, where, "exec"), names)
+                else:
+                    _run(block, out)
+            printed = out.getvalue()
+
+
+def _run(block: Block, out: io.StringIO) -> None:
+    """Run commands; one that fails must say why in a line."""
+    for words in commands(block.text):
+        assert words[0] == "geco", f"only geco is run here, got {words}"
+        try:
+            main(words[1:])
+        except SystemExit as end:
+            if end.code and "geco: error: " not in out.getvalue():
+                raise
+
+
+def _check_flags(block: Block) -> None:
+    """See that the commands of a block that is not run have the flags they are given."""
+    for words in commands(block.text) if block.lang == "bash" else []:
+        if words[0] == "geco" and len(words) > 1:
+            count = 2 if words[1] == "data" else 1
+            _parse(" ".join(words[1 : 1 + count]), words[1 + count :])
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the words of each command.
+
+    Example:
+        >>> commands("geco a 'b c'; geco d  # e")
+        [['geco', 'a', 'b c'], ['geco', 'd']]
+    """
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&")
+        lexer.whitespace_split = True
+        for separates, words in itertools.groupby(lexer, lambda word: word in (";", "&&")):
+            found += [] if separates else [list(words)]
+    return found
+
+
+def _compare(expected: str, found: str, where: str) -> None:
+    checker = doctest.OutputChecker()
+    tidy = ["\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n" for text in (expected, found)]
+    assert checker.check_output(*tidy, ELSE), f"{where} prints\n{found}\nand not\n{expected}"
+
+
+@contextlib.contextmanager
+def _caught() -> Iterator[io.StringIO]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        yield out

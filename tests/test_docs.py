@@ -1,0 +1,80 @@
+"""What README and docs show must run."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.docs_blocks import blocks_of, run_page
+
+ROOT = Path(__file__).parent.parent
+WRITTEN = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*WRITTEN, *(ROOT / "docs").rglob("*.ipynb")])
+MADE = {"reference/commands.md", "tutorials/notebook.md"}  # by docs/_site/hooks.py
+
+# Why a block is not run. The flags of its `geco` commands are checked all the same.
+NOT_RUN = {
+    "installs": "installs packages, or is make, git or the shell",
+    "downloads": "needs data sets that are downloaded, or an account",
+    "your files": "names files and runs of the reader",
+    "long": "trains for longer than a test may take",
+    "form": "shows the form of a file or a message, and is no code",
+}
+LANGUAGES = {"python", "bash", "text", "csv", "toml"}
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def params() -> list[object]:
+    """The pages, those that say so as slow."""
+    slow = {page for page in PAGES if page.read_text(encoding="utf-8").startswith("<!-- slow -->")}
+    slow |= {page for page in PAGES if page.suffix == ".ipynb"}
+    with_code = [page for page in PAGES if blocks_of(page)]
+    return [pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (page in slow)) for page in with_code]
+
+
+@pytest.mark.parametrize("page", params())
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GECO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GECO_OFFLINE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("GECO_DATA", raising=False)
+    run_page(page)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_blocks_are_marked(page: Path) -> None:
+    for block in blocks_of(page):
+        assert block.lang in LANGUAGES, f"line {block.line}: ```{block.lang} is none of {sorted(LANGUAGES)}"
+        assert block.why == "" or block.why in NOT_RUN, f"line {block.line}: {block.why!r} is no reason in NOT_RUN"
+
+
+def test_every_reason_is_used() -> None:
+    assert {block.why for page in WRITTEN for block in blocks_of(page)} - {""} == set(NOT_RUN)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_files_it_names_exist(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        found = Path(os.path.normpath(page.parent / target))
+        assert found.exists() or found.relative_to(ROOT / "docs").as_posix() in MADE, target
+
+
+def test_blocks_of_the_readme_make_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = [block.text for block in blocks_of(ROOT / "README.md") if block.lang == "python"]
+    assert len(blocks) == 3
+    names: dict[str, object] = {}
+    exec("\n".join(blocks), names)
+    y, scores = names["y"], names["scores"]
+    assert isinstance(y, torch.Tensor)
+    assert isinstance(scores, torch.Tensor)
+    assert y.shape == (1000, 64)
+    assert scores.shape == (1000, 10)
