@@ -1,8 +1,8 @@
 """Code blocks of a page, and running them in order as a reader would: Python in one namespace, commands in the folder
 that the test is in, blocks with a ``title="FILE"`` saved.
 
-A comment on the line above a block marks it: ``<!-- not run: WHY -->``, with WHY from the table of `tests/test_docs.py`.
-``<!-- slow -->`` alone on the first line marks the page.
+A comment on the line above a block marks it: ``<!-- not run: WHY -->``, with WHY from the table of
+`tests/test_docs.py`. ``<!-- slow -->`` on the first line marks the page.
 """
 
 from __future__ import annotations
