@@ -17,7 +17,7 @@ DATA = {"data", *(f"data.{name}" for name in ("registry", "sources", "user", "fe
 
 # What each package may import besides itself; a package of this table inside another one is a package of its own.
 ALLOWED: dict[str, set[str]] = {
-    "geco": {"nn"},
+    "geco": {"nn", "train"},
     "errors": set(),
     "console": {"errors"},
     "machine": set(),
@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "data.embedded": BASE | {"data"},
     "data.encodings": BASE | {"data", "nn"},
     "train.metrics": {"errors"},
-    "train": BASE | DATA | {"nn", "train.metrics"},
+    "train": BASE | DATA | {"nn", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "train", "train.metrics"},
     "studies": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs"},
     "cli": BASE | DATA | {"nn", "train", "train.metrics", "report", "configs", "studies"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, Required, TypedDict, get_args, get_type_hints
 
 import tyro

@@ -20,6 +20,7 @@ from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
 from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
 from geco.nn.functional import dropout, full_precision
+from geco.nn.graph.edge_features import check_no_edge_features, without_edge_features
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.graph.rings import Rings, rings_of
 from geco.nn.ops.global_context import global_context
@@ -187,6 +188,7 @@ class GECOConv(nn.Module):
         torch.Size([4, 16])
     """
 
+    __call__ = without_edge_features
     multiplies = True  # node features with one another: see `GPSLayer`
     norm: nn.BatchNorm1d
     context: GlobalContext
@@ -319,6 +321,8 @@ class GECOLayer(nn.Module):
         torch.Size([4, 16])
     """
 
+    __call__ = without_edge_features
+
     def __init__(
         self,
         channels: int,
@@ -332,6 +336,7 @@ class GECOLayer(nn.Module):
         **conv_kwargs: Any,
     ) -> None:
         super().__init__()
+        check_no_edge_features(self, conv_kwargs)
         if not 0.0 <= dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
         if channels < 1 or ffn_ratio <= 0:

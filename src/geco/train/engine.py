@@ -34,7 +34,7 @@ from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.run_folder import RunFolder
 from geco.train.targets import GUESS, constant
-from geco.train.tasks import Judged, by_target, criterion, disagreement, loss, score
+from geco.train.tasks import Judged, by_target, disagreement, judged_loss, loss, score
 from geco.train.unused import unused_fields
 
 __all__ = ["Group", "Trainer"]
@@ -48,7 +48,7 @@ class Trainer:
     Args:
         config: everything it depends on.
         dataset: prepared, with its encodings.
-        folder: where it is kept; None writes nothing, and `best` is in memory alone.
+        folder: where it is kept; None writes nothing, and the best weights are in memory, in ``kept``.
         resume: go on with what the folder holds.
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
         tell: called with every evaluation.
@@ -68,7 +68,7 @@ class Trainer:
     ) -> None:
         config = chosen(config, dataset)
         self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
-        self.given, self.best, self.timing = given(dataset), Entry({}, {}), list[dict[str, Any]]()
+        self.given, self.kept, self.timing = given(dataset), Entry({}, {}), list[dict[str, Any]]()
         if config.train.threads:
             torch.set_num_threads(config.train.threads)
         torch.use_deterministic_algorithms(config.train.deterministic)
@@ -214,9 +214,12 @@ class Trainer:
         done = self.state.epoch + (batch + 0.5) / self.batches.steps
         return rate(self.config.optim, done, self.config.train.epochs, self.state.waits)
 
+    @property
+    def _std(self) -> Tensor | None:
+        return None if self.model.units is None else self.model.units.std
+
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
-        train, units = self.config.train, self.model.units
-        std = None if units is None else units.std
+        train, std = self.config.train, self._std
         with self._precision():
             outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
         found = [loss(output, data, mask, self.info, self.model.head, train.class_weights, std) for output in outputs]
@@ -257,7 +260,8 @@ class Trainer:
         scores: dict[str, Any] = {part: score(outputs[part], self.info) for part in outputs}
         named = {part: by_target(outputs[part], self.info) for part in outputs}
         scores |= {"targets": named} if any(named.values()) else {}
-        line = {"epoch": self.state.epoch, **trained, **self._valid_loss(outputs["valid"]), **scores}
+        valid_loss = judged_loss(outputs["valid"], self.info, self.config.train.class_weights, self._std)
+        line = {"epoch": self.state.epoch, **trained, **valid_loss, **scores}
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
@@ -272,17 +276,10 @@ class Trainer:
     def _keep(self) -> None:
         """Keep the weights of now as the best ones, on disk or in memory."""
         if self.run is None:
-            self.best = checkpoint.best_of(self.state, self.evaluated, self._about())
+            self.kept = checkpoint.best_of(self.state, self.evaluated, self._about())
             return
         self.run.check()
         checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, self._about())
-
-    def _valid_loss(self, judged: Judged) -> dict[str, float]:
-        """Return the loss of the validation part; links and tokens are judged by what is no longer an output."""
-        if self.info.level == "link" or self.info.target == "tokens":
-            return {}
-        std = None if self.model.units is None else self.model.units.std
-        return {"valid_loss": float(criterion(*judged, self.info, self.config.train.class_weights, std))}
 
     def _better(self, new: float, old: float) -> bool:
         return new > old if METRICS[self.metric].better == "higher" else new < old

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -167,7 +168,7 @@ def _parts(data: Any, valid: Any, test: Any) -> tuple[list[Data], np.ndarray | N
         raise UsageError(
             f"{'valid' if test is None else 'test'}= was given alone; give valid= and test=, or none of them"
         )
-    return sum(lists, []), np.repeat(range(3), [len(graphs) for graphs in lists])
+    return list(chain.from_iterable(lists)), np.repeat(range(3), [len(graphs) for graphs in lists])
 
 
 def _trained(source: _Source, config: Config, seeds: tuple[int, ...], out: Path | None, resume: bool) -> Run:
@@ -199,7 +200,7 @@ def _one(source: _Source, dataset: GraphDataset, config: Config, out: Path | Non
         result = trainer.fit()
     kept = Kept(folder)
     if folder is None:
-        kept.best, kept.history, kept.timing, kept.result = trainer.best, trainer.state.history, trainer.timing, result
+        kept.best, kept.history, kept.timing, kept.result = trainer.kept, trainer.state.history, trainer.timing, result
     return kept
 
 

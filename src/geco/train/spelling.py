@@ -58,7 +58,7 @@ def table(settings: Mapping[str, Any], others: tuple[str, ...] = ()) -> dict[str
             near = difflib.get_close_matches(_usual(word), [*known, *others, "init_from"], 1, 0.6)
             hint = f"did you mean {near[0]}=? " if near else ""
             raise UsageError(
-                f"no setting is called {word!r}; {hint}`geco train --help` lists them all, as --section.name"
+                f"no setting is called {word!r}; {hint}`geco train --help` lists them all, hidden= as `--model.hidden`"
             )
         section, name = known[word]
         found[section][name] = _plain(value)

@@ -22,7 +22,7 @@ from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import COLUMNS, KINDS, batched_reciprocal_ranks, shares
 from geco.train.targets import wanted
 
-__all__ = ["Judged", "by_target", "criterion", "disagreement", "judge", "loss", "score", "scores"]
+__all__ = ["Judged", "by_target", "criterion", "disagreement", "judge", "judged_loss", "loss", "score", "scores"]
 
 MOST = 40  # targets that are scored one by one; more would fill the log
 
@@ -81,6 +81,20 @@ def criterion(output: Tensor, y: Tensor, info: Info, weigh: bool = False, std: T
         error = (output - y) if std is None else (output - y) / std
         return error[there].abs().mean()
     return F.binary_cross_entropy_with_logits(output[there], y[there])
+
+
+def judged_loss(judged: Judged, info: Info, weigh: bool = False, std: Tensor | None = None) -> dict[str, float]:
+    """Return the loss of the validation part; nothing for links and tokens, whose outputs are judged otherwise.
+
+    Args:
+        judged: outputs and targets.
+        info: what the data set asks for.
+        weigh: see `loss`.
+        std: see `loss`.
+    """
+    if info.level == "link" or info.target == "tokens":
+        return {}
+    return {"valid_loss": float(criterion(*judged, info, weigh, std))}
 
 
 def disagreement(outputs: list[Tensor]) -> Tensor:

@@ -76,11 +76,12 @@ class Run:
         """Validation and test score of each seed at its best validation epoch, their ``mean``, and of several seeds
         their sample standard deviation ``std``.
         """
-        each = {seed: {part: float(kept.about[part]) for part in PARTS} for seed, kept in zip(self.seeds, self.kept)}
-        found: dict[int | str, dict[str, float]] = {**each}
-        columns = {part: [scores[part] for scores in each.values()] for part in PARTS}
+        found: dict[int | str, dict[str, float]] = {}
+        for seed, kept in zip(self.seeds, self.kept, strict=True):
+            found[seed] = {part: float(kept.about[part]) for part in PARTS}
+        columns = {part: [scores[part] for scores in found.values()] for part in PARTS}
         found["mean"] = {part: statistics.mean(values) for part, values in columns.items()}
-        if len(each) > 1:
+        if len(self.kept) > 1:
             found["std"] = {part: statistics.stdev(values) for part, values in columns.items()}
         return found
 
@@ -91,7 +92,7 @@ class Run:
 
     @property
     def baseline(self) -> dict[str, dict[str, float]]:
-        """What guesses without features score: the majority class, the share of each label or the mean of each value."""
+        """What guesses without features score: majority class, share of each label or mean of each value."""
         found: dict[str, dict[str, float]] = self.kept[0].result.get("baseline", {})
         return found
 

@@ -46,9 +46,10 @@ def graphs_of(data: Any, what: str) -> list[Data]:
         raise UsageError(f"{what} takes graphs, not a loader of them; give loader.dataset")
     if not isinstance(data, Sequence | Dataset) or isinstance(data, str):
         raise UsageError(f"{what} takes a PyG Data or a list of them, got a {type(data).__name__}")
-    if not len(data):
+    graphs = [data[number] for number in range(len(data))]  # type: ignore[arg-type]
+    if not graphs:
         raise UsageError(f"{what} got an empty list of graphs; give PyG Data in it")
-    return list(data)
+    return graphs
 
 
 def fields_of(data: Data, where: str) -> Fields:

@@ -68,7 +68,8 @@ def from_pyg(
         dataset, schema = _one(graphs[0], found[0], Path(name), options)
     else:
         dataset, schema = _many(found, Path(name), options, parts), None
-    dataset = replace(dataset, info=replace(dataset.info, **categories))
+    x, edges = categories["categories"], categories["edge_categories"]
+    dataset = replace(dataset, info=replace(dataset.info, categories=x, edge_categories=edges))
     return dataset, None if any(categories.values()) else schema
 
 
@@ -154,8 +155,8 @@ def _level(found: list[Fields]) -> Level:
     for number, (count, size) in enumerate(zip(rows, nodes, strict=True)):
         if count != size:
             raise DataError(
-                f"graph {number}: y has the shape {tuple(found[number]['y'].shape)}; 1 row, the graph's own label (1 x T "
-                f"for several: y.view(1, -1)), or {size}, one for each node, are wanted, alike in all graphs"
+                f"graph {number}: y has the shape {tuple(found[number]['y'].shape)}; 1 row, the graph's own label "
+                f"(several: y.view(1, -1)), or {size}, one for each node, are wanted, alike in all graphs"
             )
     return "node"
 
@@ -179,8 +180,8 @@ def _as_numbered(labels: Labels, path: Path) -> Labels:
     wrong = (values < 0) | (values != values.floor()) | (values > LARGEST)
     if bool(wrong.any()):
         raise DataError(
-            f"{path}, y: {float(values[wrong][0]):g} is no class; they are whole numbers from 0 (to {LARGEST:,}), -1 or NaN "
-            "where there is none; or give task='values'"
+            f"{path}, y: {float(values[wrong][0]):g} is no class; they are whole numbers from 0 (to {LARGEST:,}), -1 "
+            "or NaN where there is none; or give task='values'"
         )
     y = torch.where(labels.y < 0, -1, values.long()[labels.y.clamp(min=0)])
     return Labels(y, "class", tuple(str(number) for number in range(int(values.max()) + 1)))
