@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from pathlib import Path
@@ -78,3 +79,15 @@ def test_blocks_of_the_readme_make_what_they_say(tmp_path: Path, monkeypatch: py
     assert isinstance(scores, torch.Tensor)
     assert y.shape == (1000, 64)
     assert scores.shape == (1000, 10)
+
+
+def test_code_that_the_symbols_name_exists() -> None:
+    text = (ROOT / "docs" / "reference" / "symbols.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", text)
+    assert len(named) > 30
+    for path, name in named:
+        scope: list[ast.stmt] = ast.parse((ROOT / "src" / "geco" / path).read_text(encoding="utf-8")).body
+        for part in name.split("."):
+            found = [node for node in scope if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == part]
+            assert found, f"{path} has no {name}"
+            scope = found[0].body
