@@ -10,13 +10,13 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.resolver import activation_resolver
 from torch_geometric.utils import softmax
 
 from geco.nn.functional import dropout, full_precision
 from geco.nn.graph.adjacency import Adjacency, AdjacencyNorm
+from geco.nn.graph.edge_sum import EdgeSum
 from geco.nn.graph.prepare import Graph, prepare
-from geco.nn.resolve import check_name
+from geco.nn.resolve import activation, check_name
 
 __all__ = ["AdjacencyName", "FeedForward", "LocalPropagation"]
 
@@ -52,6 +52,7 @@ class LocalPropagation(nn.Module):
             raise ValueError("adjacency='attention' has weights: give channels as well")
         self.adjacency = adjacency
         self.weight = nn.Parameter(torch.empty(2, channels or 0)) if adjacency == "attention" else None
+        self.masked = EdgeSum()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -73,14 +74,22 @@ class LocalPropagation(nn.Module):
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         adj = graph.adjacency(self.normalisation, wide.dtype)
         with full_precision(x.device):
-            return (adj @ wide if self.weight is None else self._attend(wide, adj)).to(x.dtype)
+            return self._sum(wide, adj).to(x.dtype)
 
-    def _attend(self, x: Tensor, adj: Adjacency) -> Tensor:
-        assert self.weight is not None
-        to, of = (x @ self.weight.to(x.dtype).t()).unbind(1)
+    def _sum(self, x: Tensor, adj: Adjacency) -> Tensor:
+        if self.weight is None and not self.masked.explain:
+            return adj @ x
+        share = adj.value.to(x.dtype) if self.weight is None else self._attend(x, adj, self.weight.to(x.dtype))
+        messages = x[adj.source] * share.unsqueeze(1)
+        if self.masked.explain:
+            return self.masked(adj.source, adj.target, messages, x.shape[0])  # type: ignore[no-any-return]
+        return torch.zeros_like(x).index_add(0, adj.target, messages)
+
+    def _attend(self, x: Tensor, adj: Adjacency, weight: Tensor) -> Tensor:
+        to, of = (x @ weight.t()).unbind(1)
         score = nn.functional.leaky_relu(to[adj.target] + of[adj.source], 0.2)
-        share = softmax(score, adj.target, num_nodes=x.shape[0]) * adj.value.to(x.dtype)
-        return torch.zeros_like(x).index_add(0, adj.target, x[adj.source] * share.unsqueeze(1))
+        share: Tensor = softmax(score, adj.target, num_nodes=x.shape[0]) * adj.value.to(x.dtype)
+        return share
 
     def extra_repr(self) -> str:
         """Return how the adjacency is normalised."""
@@ -94,7 +103,8 @@ class FeedForward(nn.Module):
         channels: D.
         hidden_channels: width between the maps; the paper's is D.
         dropout: probability.
-        act: activation, a name PyG's resolver knows, or a module.
+        act: activation: a name PyG's resolver knows, a callable, a module, or None.
+        act_kwargs: its options, if it is a name or a class.
 
     Shapes:
         (N, D) to (N, D).
@@ -109,11 +119,12 @@ class FeedForward(nn.Module):
         channels: int,
         hidden_channels: int | None = None,
         dropout: float = 0.0,
-        act: str | Callable[..., Any] = "relu",
+        act: str | Callable[..., Any] | None = "relu",
+        act_kwargs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.lin1 = nn.Linear(channels, hidden_channels or channels)
-        self.act = activation_resolver(act)
+        self.act = activation(act, **(act_kwargs or {}))
         self.lin2 = nn.Linear(hidden_channels or channels, channels)
         self.dropout = dropout
 

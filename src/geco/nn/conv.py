@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.resolver import normalization_resolver
 
 from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
 from geco.nn.explain import SurrogateAttention
@@ -27,9 +26,12 @@ from geco.nn.ops.global_context import global_context
 from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import Algorithm, Memory, choose
 from geco.nn.ops.rowwise import by_rows
-from geco.nn.resolve import build, check_name
+from geco.nn.resolve import build, check_name, norm_layer, normed, reset
+from geco.nn.whole_graph import WholeGraph
 
 __all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
+
+MOST_ORDER = 8  # the paper has 2
 
 
 class GlobalContext(nn.Module):
@@ -160,7 +162,7 @@ class GlobalContext(nn.Module):
         return f"order={self.order}, algorithm={self.algorithm}, memory={self.memory}"
 
 
-class GECOConv(nn.Module):
+class GECOConv(WholeGraph):
     r"""The GECO operator, :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))`: a drop-in for a graph transformer's
     attention.
 
@@ -209,6 +211,7 @@ class GECOConv(nn.Module):
         super().__init__()
         if channels != -1 and channels < 1:
             raise ValueError(f"channels must be at least 1, or -1 to read it off the first input; got {channels}")
+        _check_order(self, channels, order)
         self.channels, self.order, self.adjacency = channels, order, adjacency
         self._context_options: dict[str, Any] = {
             "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj,
@@ -299,7 +302,7 @@ class GECOConv(nn.Module):
         return f"{type(self).__name__}({self.channels}, order={self.order}, adjacency={self.adjacency})"
 
 
-class GECOLayer(nn.Module):
+class GECOLayer(WholeGraph):
     r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{GECO}(X) + X)`, then :math:`\mathrm{LN}(\mathrm{FFN}(H)
     + H)`.
 
@@ -308,9 +311,12 @@ class GECOLayer(nn.Module):
         order: K.
         adjacency: :math:`\hat A`, as in `LocalPropagation`.
         dropout: after the operator and in the FFN.
-        act: of the FFN, a name PyG's resolver knows.
+        act: of the FFN: a name PyG's resolver knows, a callable, a module or None.
+        act_kwargs: options of act.
         ffn_ratio: width of the FFN in multiples of D.
-        norm: after each skip: ``layer_norm`` (the paper's, over channels), None, or a name PyG's resolver knows.
+        norm: after each skip: ``layer_norm`` (the paper's, over channels), None, another name that PyG's resolver
+            knows, a class, or a module, which is copied. Norms that know graphs keep those of a batch apart.
+        norm_kwargs: options of norm.
         conv_kwargs: further options of `GECOConv`.
 
     Shapes:
@@ -330,9 +336,11 @@ class GECOLayer(nn.Module):
         adjacency: AdjacencyName = "sym",
         *,
         dropout: float = 0.0,
-        act: str | Callable[..., Any] = "relu",
+        act: str | Callable[..., Any] | None = "relu",
+        act_kwargs: dict[str, Any] | None = None,
         ffn_ratio: float = 1.0,
-        norm: str | None = "layer_norm",
+        norm: str | Callable[..., Any] | None = "layer_norm",
+        norm_kwargs: dict[str, Any] | None = None,
         **conv_kwargs: Any,
     ) -> None:
         super().__init__()
@@ -341,16 +349,18 @@ class GECOLayer(nn.Module):
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
         if channels < 1 or ffn_ratio <= 0:
             raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
+        _check_order(self, channels, order)
         self.conv = GECOConv(channels, order, adjacency, **conv_kwargs)
-        self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
-        self.norm1, self.norm2 = _norm_after_skip(norm, channels), _norm_after_skip(norm, channels)
+        self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act, act_kwargs)
+        named = {"layer_norm": nn.LayerNorm}
+        self.norm1, self.norm2 = (norm_layer(norm, channels, named, **(norm_kwargs or {})) for _ in range(2))
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
         """Reset all weights."""
         for module in (self.conv, self.ffn, self.norm1, self.norm2):
-            if not isinstance(module, nn.Identity):
-                module.reset_parameters()  # type: ignore[operator]
+            if module is not None:
+                reset(module)
 
     def forward(
         self,
@@ -364,15 +374,14 @@ class GECOLayer(nn.Module):
     ) -> Tensor:
         """Apply the layer; arguments as in `GECOConv.forward`."""
         y = self.conv(x, edge_index, batch, edge_weight, permutation, graph=graph)
-        if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | nn.Identity):
-            return self._skips_and_ffn(x, y)
-        weights = [p for module in (self.ffn, self.norm1, self.norm2) for p in module.parameters()]
+        if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | None):
+            return self._skips_and_ffn(x, y, batch if graph is None else graph.batch())
+        weights = [p for module in (self.ffn, self.norm1, self.norm2) if module is not None for p in module.parameters()]
         return by_rows(self._skips_and_ffn, weights, x, y)  # the same, a few rows at a time
 
-    def _skips_and_ffn(self, x: Tensor, y: Tensor) -> Tensor:
-        h: Tensor = self.norm1(x + dropout(y, self.dropout, self.training))
-        out: Tensor = self.norm2(h + self.ffn(h))
-        return out
+    def _skips_and_ffn(self, x: Tensor, y: Tensor, batch: Tensor | None = None) -> Tensor:
+        h = normed(self.norm1, x + dropout(y, self.dropout, self.training), batch)
+        return normed(self.norm2, h + self.ffn(h), batch)
 
     def __repr__(self) -> str:
         """Name the key arguments."""
@@ -386,12 +395,13 @@ def _checked(h: Tensor, batch: Tensor | None, channels: int) -> Rings:
     return rings_of(len(h), batch, h.device)
 
 
+def _check_order(layer: nn.Module, channels: int, order: int) -> None:
+    if order > MOST_ORDER or order == channels == MOST_ORDER:  # PyG's layers have a second width here
+        raise ValueError(
+            f"{type(layer).__name__} has one width, then the order (K convolutions, up to {MOST_ORDER}), got {channels} "
+            f"and {order}; what comes out is as wide as what goes in: {type(layer).__name__}({channels})"
+        )
+
+
 def _working(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
-
-
-def _norm_after_skip(name: str | None, channels: int) -> nn.Module:
-    if name is None:
-        return nn.Identity()
-    # PyG's own "layer_norm" normalises over a whole batch of graphs; the paper's is over a node's channels.
-    return nn.LayerNorm(channels) if name == "layer_norm" else normalization_resolver(name, channels)

@@ -24,7 +24,7 @@ from geco.nn.graph.permutation import Permutation
 from geco.nn.graph.prepare import Graph, check_features, prepare
 from geco.nn.ordered_stack import OrderedStack
 from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_layer
-from geco.nn.resolve import check_name
+from geco.nn.resolve import accepted, check_name
 
 __all__ = ["GECO"]
 
@@ -43,13 +43,12 @@ class GECO(OrderedStack):
         in_channels: width of the input, or -1 to read it off the first one.
         hidden_channels: D.
         num_layers: L.
-        out_channels: width of the output; None returns the last layer's embeddings (under ``jk="cat"`` those of all
-            layers).
+        out_channels: width of the output; None returns embeddings of width D.
         dropout: on the embedded input, after each operator and in each FFN.
-        act: activation of the FFNs.
+        act: activation of the FFNs, as in `GECOLayer`.
         norm: after each skip, as in `GECOLayer`.
-        jk: how the layers' embeddings are put together, as in PyG's `JumpingKnowledge`: ``last`` (or None), ``cat``,
-            ``max`` or ``lstm``.
+        jk: how the layers' embeddings are put together, as in PyG's `BasicGNN`: None for the last layer's, or ``last``,
+            ``cat``, ``max`` or ``lstm``, each with a linear map after it.
         order: K, convolutions per layer.
         adjacency: :math:`\hat A`, as in `LocalPropagation`.
         filter: of the convolutions, as in `GlobalContext`.
@@ -68,6 +67,8 @@ class GECO(OrderedStack):
         torch.Size([4, 3])
     """
 
+    supports_edge_weight, supports_edge_attr = True, False  # as PyG's `BasicGNN` says it
+
     def __init__(
         self,
         in_channels: int,
@@ -75,8 +76,8 @@ class GECO(OrderedStack):
         num_layers: int,
         out_channels: int | None = None,
         dropout: float = 0.0,
-        act: str | Callable[..., Any] = "relu",
-        norm: str | None = "layer_norm",
+        act: str | Callable[..., Any] | None = "relu",
+        norm: str | Callable[..., Any] | None = "layer_norm",
         jk: str | None = None,
         *,
         order: int = 2,
@@ -91,7 +92,9 @@ class GECO(OrderedStack):
         if hidden_channels < 1:
             raise ValueError(f"hidden_channels must be at least 1, got {hidden_channels}")
         check_name("jk", jk or "last", ("last", "cat", "max", "lstm"))
-        if norm in get_args(AdjacencyName):
+        if options.pop("act_first", False):
+            raise ValueError("act_first has no meaning in GECO, whose FFNs have norms after them only; leave it out")
+        if isinstance(norm, str) and norm in get_args(AdjacencyName):
             raise ValueError(f"norm={norm!r} is a normalisation of the adjacency; it is called adjacency={norm!r}")
         named = {"order": order, "adjacency": adjacency, "dropout": dropout, "act": act, "norm": norm, "filter": filter}
         layer: dict[str, Any] = {**named, **options}
@@ -100,12 +103,25 @@ class GECO(OrderedStack):
             "out_channels": out_channels, "jk": jk, "permutation": permutation, "seed": seed,
             "eval_orders": eval_orders, **layer,
         }  # fmt: skip
+        self.hidden_channels = hidden_channels
+        self.out_channels = hidden_channels if out_channels is None else out_channels
         self.dropout = dropout
         self.encoder = Linear(in_channels, hidden_channels)
         self.layers = nn.ModuleList(GECOLayer(hidden_channels, **layer) for _ in range(num_layers))
         self.jump = None if jk in (None, "last") else JumpingKnowledge(jk, hidden_channels, num_layers)
         width = hidden_channels * (num_layers if jk == "cat" else 1)
-        self.head = None if out_channels is None else nn.Linear(width, out_channels)
+        self.head = None if out_channels is None and jk is None else nn.Linear(width, self.out_channels)
+
+    @property
+    def in_channels(self) -> int:
+        """Width of the input, or -1 before the first one."""
+        return self.encoder.in_channels  # type: ignore[no-any-return]
+
+    @property
+    def supports_norm_batch(self) -> bool:
+        """Whether its norms tell the graphs of a batch apart."""
+        norm = self.layers[0].norm1
+        return isinstance(norm, nn.Module) and bool(accepted(norm.forward, {"batch": None}))
 
     def reset_parameters(self) -> None:
         """Reset all weights."""
@@ -121,13 +137,20 @@ class GECO(OrderedStack):
         edge_weight: Tensor | None = None,
         graph_id: Tensor | None = None,
         place: Tensor | None = None,
+        *,
+        edge_attr: None = None,
+        batch_size: int | None = None,
+        num_sampled_nodes_per_hop: None = None,
+        num_sampled_edges_per_hop: None = None,
     ) -> Tensor:
         """Return a row per node.
 
         ``graph_id`` numbers the graphs of a data set, so that each has orders of its own. ``place`` is where each node
         stands in its graph under ``structure``, from `geco.data.StructureOrder`; without it, it is worked out from the
-        edges alone.
+        edges alone. Of what else PyG's `BasicGNN` takes, ``batch_size`` is the number of graphs, which ``batch`` tells
+        anyway, and the others are refused with what to use.
         """
+        _refuse(edge_attr, num_sampled_nodes_per_hop, num_sampled_edges_per_hop)
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
                 raise ValueError(f"torch.export traces natural order only, got permutation={self.permutation!r}")
@@ -216,6 +239,19 @@ class GECO(OrderedStack):
 
     def __repr__(self) -> str:
         """Name the key arguments."""
-        out = "" if self.head is None else f", out_channels={self.head.out_features}"
+        out = "" if self.config["out_channels"] is None else f", out_channels={self.out_channels}"
         width = f"{self.encoder.in_channels}, {self.config['hidden_channels']}, num_layers={len(self.layers)}{out}"
         return f"{type(self).__name__}({width}, order={self.config['order']}, permutation={self.permutation})"
+
+
+def _refuse(edge_attr: object, *sampled: object) -> None:
+    if edge_attr is not None:
+        raise ValueError(
+            "GECO takes no edge_attr: give numbers of one column as edge_weight, or use a hybrid, such as "
+            "GPSLayer(channels, local='gatedgcn'), whose local GNN has edge features"
+        )
+    if any(each is not None for each in sampled):
+        raise ValueError(
+            "GECO mixes all nodes in each layer, so that none can be left out of a later one: leave "
+            "num_sampled_nodes_per_hop and num_sampled_edges_per_hop out"
+        )

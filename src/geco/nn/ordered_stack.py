@@ -9,16 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from geco.nn.graph.permutation import Permutation, check_permutation, shuffled
 from geco.nn.graph.places import placed
 from geco.nn.graph.prepare import Graph
+from geco.nn.whole_graph import WholeGraph
 
 __all__ = ["OrderedStack"]
 
 
-class OrderedStack(nn.Module):
+class OrderedStack(WholeGraph):
     """Base of networks whose layers see nodes in an order, as `GECO` describes it.
 
     Args:

@@ -67,6 +67,8 @@ class SparseGCNConv(GCNConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
+        if self.explain or torch.compiler.is_exporting():  # PyG's own sum knows masks of edges, and can be traced
+            return super().forward(x, edge_index)  # type: ignore[no-any-return]
         out: Tensor = next(gcn_steps(self.lin(x), edge_index)) + self.bias
         return out
 
@@ -90,6 +92,8 @@ class SparseSAGEConv(SAGEConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
+        if self.explain or torch.compiler.is_exporting():
+            return super().forward(x, edge_index)  # type: ignore[no-any-return]
         count = torch.bincount(edge_index[1], minlength=len(x)).clamp(min=1).to(x.dtype).unsqueeze(1)  # (N, 1)
         out: Tensor = self.lin_l(adjacency(edge_index, len(x), norm="none") @ x / count) + self.lin_r(x)
         return out
@@ -119,6 +123,8 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return a row per node."""
+        if self.explain or torch.compiler.is_exporting():
+            return super().forward(x, edge_index)  # type: ignore[no-any-return]
         h = self.lin(x).view(-1, self.heads, self.out_channels)  # (N, H, D)
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
         e = _looped(edge_index, len(x))

@@ -14,13 +14,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.resolver import activation_resolver
 
 from geco.nn.functional import dropout, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
-from geco.nn.graph.edge_checks import check_edges
+from geco.nn.graph.edge_checks import check_edges, plain_edges
+from geco.nn.graph.edge_sum import EdgeSum
 from geco.nn.graph.remembered import Remembered
 from geco.nn.ops.global_context import refuse_second_derivatives
+from geco.nn.resolve import activation
 
 __all__ = ["GatedGCN"]
 
@@ -42,7 +43,7 @@ class GatedGCN(nn.Module):
     Args:
         channels: D, of nodes and of edges.
         dropout: before each skip.
-        act: activation, a name PyG's resolver knows, or a module.
+        act: activation: a name PyG's resolver knows, a callable, a module or None.
 
     Shapes:
         ``x`` (N, D), ``edge_index`` (2, M), ``edge_attr`` (M, D) to (N, D); `with_edges` to (N, D) and (M, D).
@@ -56,14 +57,14 @@ class GatedGCN(nn.Module):
 
     own_skip = True
 
-    def __init__(self, channels: int, *, dropout: float = 0.0, act: str | Callable[..., Any] = "relu") -> None:
+    def __init__(self, channels: int, *, dropout: float = 0.0, act: str | Callable[..., Any] | None = "relu") -> None:
         super().__init__()
         if channels < 1:
             raise ValueError(f"channels must be at least 1, got {channels}")
         self.channels, self.dropout = channels, dropout
         self.own, self.value, self.to_gate, self.of_gate, self.edge = (nn.Linear(channels, channels) for _ in range(5))
         self.node_norm, self.edge_norm = nn.BatchNorm1d(channels), nn.BatchNorm1d(channels)
-        self.act = activation_resolver(act)
+        self.act, self.masked = activation(act), EdgeSum()
 
     def reset_parameters(self) -> None:
         """Reset all weights."""
@@ -84,11 +85,21 @@ class GatedGCN(nn.Module):
         value, to, of = self.value(x), self.to_gate(x), self.of_gate(x)
         edge = value.new_zeros(edge_index.shape[1], self.channels) if edge_attr is None else self.edge(edge_attr)
         work = torch.promote_types(value.dtype, torch.float32)
+        wide = [t.to(work) for t in (value, to, of, edge)]
         with torch.autocast(x.device.type, enabled=False):
-            message, gate = _Gated.apply(  # type: ignore[no-untyped-call]
-                _ends(edge_index, len(x)), *(t.to(work) for t in (value, to, of, edge))
-            )
+            if self.masked.explain or torch.compiler.is_exporting():
+                message, gate = self._plain(edge_index, *wide)
+            else:
+                message, gate = _Gated.apply(_ends(edge_index, len(x)), *wide)  # type: ignore[no-untyped-call]
         return message.to(value.dtype), gate.to(value.dtype)
+
+    def _plain(self, edge_index: Tensor, value: Tensor, to: Tensor, of: Tensor, edge: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `_Gated` does, message by message."""
+        source, target = plain_edges(edge_index)
+        gate = to[target] + edge + of[source]
+        share = torch.sigmoid(gate)
+        total = torch.zeros_like(value).index_add(0, target, share) + EPS
+        return self.masked(source, target, share * value[source] / total[target], value.shape[0]), gate
 
     def _nodes(self, x: Tensor, message: Tensor) -> Tensor:
         return self._skip(x, self.node_norm(self.own(x) + message))

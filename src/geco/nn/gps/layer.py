@@ -5,12 +5,10 @@ Shapes: N nodes, M edges, D channels, E width of the edge features.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
-from torch_geometric.nn.resolver import normalization_resolver
 
 from geco.nn.blocks import FeedForward
 from geco.nn.filters import FilterName
@@ -18,14 +16,15 @@ from geco.nn.functional import dropout
 from geco.nn.gps.local import make_local
 from geco.nn.gps.mixers import make_mixer
 from geco.nn.graph.prepare import Graph, check_features, check_not_single
-from geco.nn.resolve import build, call, reset
+from geco.nn.resolve import build, call, norm_layer, normed, reset
+from geco.nn.whole_graph import WholeGraph
 
 __all__ = ["GPSLayer"]
 
 NORMS = {"batch": nn.BatchNorm1d, "batch_norm": nn.BatchNorm1d, "layer": nn.LayerNorm, "layer_norm": nn.LayerNorm}
 
 
-class GPSLayer(nn.Module):
+class GPSLayer(WholeGraph):
     r"""A local GNN and a global mixer side by side, then an FFN, each with dropout, skip and norm:
 
     .. math::
@@ -49,8 +48,9 @@ class GPSLayer(nn.Module):
             ``forward`` names.
         heads: of attention, Performer and GAT.
         dropout: after the local layer, after the mixer and in the FFN.
-        act: of the FFN and the local layer, a name PyG's resolver knows.
-        norm: ``batch``, ``layer`` (over a node's channels), None, or another name PyG's resolver knows.
+        act: of the FFN and the local layer: a name PyG's resolver knows, a callable, a module or None.
+        norm: ``batch``, ``layer`` (over a node's channels), None, another name that PyG's resolver knows, a class, or a
+            module, which is copied.
         filter: of a ``geco`` mixer, as in `GlobalContext`; None is its default.
         ffn_ratio: width of the FFN in multiples of D.
         local_kwargs: further options of `make_local`, such as ``edge_dim`` or ``degrees``.
@@ -74,8 +74,8 @@ class GPSLayer(nn.Module):
         mixer: str | nn.Module | None = "geco",
         heads: int = 4,
         dropout: float = 0.0,
-        act: str | Callable[..., Any] = "relu",
-        norm: str | None = "batch",
+        act: str | Callable[..., Any] | None = "relu",
+        norm: str | Callable[..., Any] | None = "batch",
         *,
         filter: FilterName | None = None,
         ffn_ratio: float = 2.0,
@@ -87,7 +87,13 @@ class GPSLayer(nn.Module):
             raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
-        self.channels, self.dropout, self.names = channels, dropout, (_name(local), _name(mixer), str(norm).lower())
+        for given, kind in ((local, "local"), (mixer, "mixer")):
+            if not isinstance(given, str | nn.Module | None):
+                raise ValueError(
+                    f"{kind} must be a name or a module, got {given!r}; a GPSLayer has one width, in and out: "
+                    f"GPSLayer({channels})"
+                )
+        self.channels, self.dropout, self.names = channels, dropout, (_name(local), _name(mixer), _name(norm))
         if isinstance(local, str):
             options = {"heads": heads, "dropout": dropout, "act": act, **(local_kwargs or {})}
             local = build(local, make_local, local, channels, options=options)
@@ -99,11 +105,12 @@ class GPSLayer(nn.Module):
         if local is None and mixer is None:
             raise ValueError("a layer needs a local GNN or a mixer, got none of both")
         self.local, self.mixer = local, mixer
-        self.local_norm = _norm(norm, channels) if local is not None else None
+        self.local_norm = norm_layer(norm, channels, NORMS) if local is not None else None
         multiplies = getattr(mixer, "multiplies", False) and NORMS.get(str(norm)) is nn.BatchNorm1d
-        self.mixer_norm = _norm("layer" if multiplies else norm, channels) if mixer is not None else None
+        mixer_norm = "layer" if multiplies else norm
+        self.mixer_norm = norm_layer(mixer_norm, channels, NORMS) if mixer is not None else None
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act)
-        self.ffn_norm = _norm(norm, channels)
+        self.ffn_norm = norm_layer(norm, channels, NORMS)
 
     def reset_parameters(self) -> None:
         """Reset all weights and statistics."""
@@ -167,13 +174,13 @@ class GPSLayer(nn.Module):
         branches = []
         if local is not None:
             skipped = local if getattr(self.local, "own_skip", False) else x + self._drop(local)
-            branches.append(_normed(self.local_norm, skipped, batch))
+            branches.append(normed(self.local_norm, skipped, batch))
         if self.mixer is not None:
             known = {"edge_index": edge_index, "batch": batch, "edge_attr": edge_attr, "permutation": permutation}
             mixed = call(self.mixer, x, **known, **({} if graph is None else {"graph": graph}))
-            branches.append(_normed(self.mixer_norm, x + self._drop(mixed), batch))
+            branches.append(normed(self.mixer_norm, x + self._drop(mixed), batch))
         h = branches[0] if len(branches) == 1 else branches[0] + branches[1]
-        return _normed(self.ffn_norm, h + self.ffn(h), batch)
+        return normed(self.ffn_norm, h + self.ffn(h), batch)
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.dropout, self.training)
@@ -186,20 +193,5 @@ class GPSLayer(nn.Module):
         )
 
 
-def _name(given: str | nn.Module | None) -> str:
+def _name(given: object) -> str:
     return type(given).__name__ if isinstance(given, nn.Module) else str(given).lower()
-
-
-def _norm(name: str | None, channels: int) -> nn.Module | None:
-    if name is None:
-        return None
-    # PyG's own "layer_norm" normalises over a whole batch of graphs; the one meant here is over a node's channels.
-    norm: nn.Module = NORMS[name](channels) if name in NORMS else normalization_resolver(name, channels)
-    return norm
-
-
-def _normed(norm: nn.Module | None, x: Tensor, batch: Tensor | None) -> Tensor:
-    if norm is None:
-        return x
-    out: Tensor = norm(x, batch=batch) if "batch" in inspect.signature(norm.forward).parameters else norm(x)
-    return out

@@ -12,19 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GINEConv, PNAConv
-from torch_geometric.nn.resolver import activation_resolver
 
 from geco import names
 from geco.nn.baselines.sparse_convs import SparseGCNConv
 from geco.nn.gps.gated_gcn import GatedGCN
-from geco.nn.graph.edge_checks import check_edges
-from geco.nn.resolve import check_name, keywords
+from geco.nn.graph.edge_checks import check_edges, plain_edges
+from geco.nn.resolve import activation, check_name, keywords
 
 __all__ = ["EDGE_LAYERS", "LOCALS", "GatedGCN", "LocalConv", "degree_histogram", "make_local"]
 
 LOCALS = (*names.LOCALS, "none")
 EDGE_LAYERS = ("gatedgcn", "gine")  # those for which a `Network` encodes the edge features
-Act = str | Callable[..., Any]
+Act = str | Callable[..., Any] | None
 
 
 class LocalConv(nn.Module):
@@ -63,7 +62,7 @@ class LocalConv(nn.Module):
         if self.edge_dim is None and edge_attr is not None:
             raise ValueError(f"this {name} was made without edge features: make it with edge_dim={edge_attr.shape[-1]}")
         check_edges(x, edge_index, edge_attr, self.channels, self.edge_dim)
-        edges = (edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)).long()
+        edges = plain_edges(edge_index)
         out: Tensor = self.conv(x, edges) if edge_attr is None else self.conv(x, edges, edge_attr=edge_attr)
         return out
 
@@ -128,7 +127,7 @@ def gatedgcn(channels: int, *, dropout: float, act: Act, edge_dim: int | None) -
 
 def gine(channels: int, *, act: Act, edge_dim: int | None) -> LocalConv:
     """Return GINE, which needs edge features."""
-    mlp = nn.Sequential(nn.Linear(channels, channels), activation_resolver(act), nn.Linear(channels, channels))
+    mlp = nn.Sequential(nn.Linear(channels, channels), activation(act), nn.Linear(channels, channels))
     return LocalConv(GINEConv(mlp, edge_dim=None if edge_dim == channels else edge_dim), channels, edge_dim or channels)
 
 
@@ -154,4 +153,4 @@ def pna(channels: int, *, act: Act, edge_dim: int | None, degrees: Sequence[int]
             "from degree_histogram; at least one node must have an edge"
         )
     aggregators, scalers = ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"]
-    return LocalConv(PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=act), channels, edge_dim)
+    return LocalConv(PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=activation(act)), channels, edge_dim)

@@ -8,7 +8,7 @@ from torch import Tensor
 from geco.nn.graph.adjacency import adjacency
 from geco.nn.graph.prepare import check_features
 
-__all__ = ["check_edges"]
+__all__ = ["check_edges", "plain_edges"]
 
 
 def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channels: int, edge_dim: int | None) -> None:
@@ -21,6 +21,8 @@ def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channel
         channels: the layer's width.
         edge_dim: width of edge features.
     """
+    if torch.compiler.is_exporting():
+        return
     check_features(x, channels)
     if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
         raise ValueError("message-passing layers take edge_index as a (2, M) tensor, got another kind of adjacency")
@@ -35,3 +37,14 @@ def check_edges(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, channel
             f"edge_attr must be a float tensor of shape {wanted}, a row per edge, got {edge_attr.dtype} "
             f"{tuple(edge_attr.shape)}; encode edge features first"
         )
+
+
+def plain_edges(edge_index: Tensor) -> Tensor:
+    """Return the edges as int64 in a plain tensor, without what PyG's ``EdgeIndex`` knows about them.
+
+    Example:
+        >>> plain_edges(torch.tensor([[0], [1]], dtype=torch.int32)).dtype
+        torch.int64
+    """
+    plain = type(edge_index) is Tensor or torch.compiler.is_exporting()
+    return (edge_index if plain else edge_index.as_subclass(Tensor)).long()

@@ -39,6 +39,10 @@ class Graph:
             raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
         return self
 
+    def batch(self) -> Tensor | None:
+        """Return the graph of each node, ``(N,)``, counting those that have nodes; None for a single one."""
+        return None if len(self.rings.sizes) == 1 else self.rings.restore(self.rings.number())
+
     def adjacency(self, norm: AdjacencyNorm, dtype: torch.dtype) -> Adjacency:
         r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
         if (norm, dtype) not in self._built:
@@ -115,6 +119,8 @@ def input_rings(
 
 def check_features(x: Tensor, channels: int | None = None) -> None:
     """Refuse features that are not finite floats of shape ``(N, C)``."""
+    if torch.compiler.is_exporting():
+        return
     _check_shape(x)
     if channels is not None and x.shape[1] != channels:
         raise ValueError(f"x has {x.shape[1]} channels, the layer was made for {channels}")
@@ -130,7 +136,7 @@ def check_features(x: Tensor, channels: int | None = None) -> None:
 
 def check_not_single(x: Tensor, training: bool) -> None:
     """Refuse a training step of BatchNorm on a single node."""
-    if training and x.shape[0] == 1:
+    if training and not torch.compiler.is_exporting() and x.shape[0] == 1:
         raise ValueError(
             "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
             "with others"

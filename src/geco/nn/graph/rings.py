@@ -67,6 +67,7 @@ def rings_of(num_nodes: int, batch: Tensor | None, device: torch.device) -> Ring
         raise ValueError(
             f"batch must be an integer tensor of shape ({num_nodes},), the graph of each node, "
             f"got {batch.dtype} {tuple(batch.shape)}"
+            + ("; weights of edges go in as edge_weight=" if batch.is_floating_point() else "")
         )
     if batch.device != device:
         raise ValueError(f"batch is on {batch.device}, x on {device}; move both to one device")

@@ -56,7 +56,7 @@ class PlainRings:
         return rows if self.layout is None else self.rings.restore(rows.index_select(0, self.layout.back))
 
     def filters(self, filter: Filter, dtype: torch.dtype) -> tuple[Tensor, ...]:
-        """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each."""
+        """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each; of a traced N, ``(1, N, D)``."""
         if self.layout is None:
             around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
         else:
@@ -65,13 +65,15 @@ class PlainRings:
             laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
             around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
             which = self.layout.which
-        spectra: Tensor = torch.fft.rfft(around)
+        spectra: Tensor = torch.fft.fft(around) if self.layout is None else torch.fft.rfft(around)
         spectra = spectra if which is None else spectra.index_select(2, which)  # (K, D, G, L // 2 + 1)
         return spectra.permute(0, 2, 3, 1).unbind(0)
 
     def convolve(self, v: Tensor, f: Tensor) -> Tensor:
         r"""Return :math:`F \circledast V` on every ring, ``(G, W, D)`` to ``(G, W, D)``."""
-        length = v.shape[1] if self.layout is None else self.layout.length
+        if self.layout is None:  # all frequencies: half of a traced N would be a guard on its parity
+            return torch.fft.ifft(torch.fft.fft(v, dim=1) * f, dim=1).real
+        length = self.layout.length
         # Also where it is long enough: one number of steps.
         padded = torch.nn.functional.pad(v, (0, 0, 0, length - v.shape[1]))
         y: Tensor = torch.fft.irfft(torch.fft.rfft(padded, dim=1) * f, n=length, dim=1)
