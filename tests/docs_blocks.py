@@ -60,11 +60,12 @@ def blocks_of(page: Path) -> list[Block]:
     return found
 
 
-def run_page(page: Path) -> None:
-    """Run a page's blocks in order. Text after one is what it prints, see `compare`."""
+def run_page(page: Path) -> dict[str, object]:
+    """Run a page's blocks in order and return what they have named. Text after one is what it prints, see `compare`."""
     names: dict[str, object] = {}
     printed = ""
-    for block in blocks_of(page):
+    found = blocks_of(page)
+    for block, after in itertools.zip_longest(found, found[1:]):
         where = f"{page.name}, line {block.line}"
         if block.why:
             _check_flags(block)
@@ -78,23 +79,24 @@ def run_page(page: Path) -> None:
                 if block.lang == "python":
                     exec(compile(block.text, where, "exec"), names)
                 else:
-                    _run(block, out)
+                    _run(block, out, fails=after is not None and "geco: error: " in after.text)
             printed = out.getvalue()
+    return names
 
 
-def _run(block: Block, out: io.StringIO) -> None:
-    """Run commands; one that fails must say why in a line."""
+def _run(block: Block, out: io.StringIO, fails: bool) -> None:
+    """Run commands; they end well unless what follows shows an error."""
     for words in commands(block.text):
         assert words[0] == "geco", f"only geco is run here, got {words}"
-        try:
+        with contextlib.suppress(SystemExit) if fails else contextlib.nullcontext():
             main(words[1:])
-        except SystemExit as end:
-            if end.code and "geco: error: " not in out.getvalue():
-                raise
+    assert not fails or "geco: error: " in out.getvalue(), f"no error in {out.getvalue()}"
 
 
 def _check_flags(block: Block) -> None:
-    """See that the commands of a block that is not run have the flags they are given."""
+    """See that a block that is not run is Python, or commands with flags that exist."""
+    if block.lang == "python":
+        compile(block.text, "block", "exec")
     for words in commands(block.text) if block.lang == "bash" else []:
         if words[0] == "geco" and len(words) > 1:
             count = 2 if words[1] == "data" else 1

@@ -8,11 +8,12 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from geco.cli.main import main
-from geco.console import show_log
+from geco.console import Bar, Meter, show_log
 from geco.data.safe.readers import read_csv
 
 LOGGER = logging.getLogger("geco.data.cache")
@@ -56,3 +57,30 @@ def test_the_command_line_shows_it(capsys: pytest.CaptureFixture[str], monkeypat
     monkeypatch.setattr("geco.cli.main._run", lambda words: LOGGER.info("downloading"))
     main(["data", "list"])
     assert capsys.readouterr().err == "downloading\n"
+
+
+LINE = {"epoch": 1, "loss": 0.5, "valid": 0.25}
+
+
+@pytest.mark.parametrize("where", ["terminal", "notebook", "elsewhere"])
+def test_a_training_shows_a_bar_to_people_only(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal() if where == "terminal" else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    if where == "notebook":
+        shell = SimpleNamespace(config={"IPKernelApp": {}})
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with Bar("seed 0", total=2) as bar:
+        bar.show(LINE)
+        bar.show({**LINE, "epoch": 2})
+    shown = screen.getvalue()
+    assert ("seed 0" in shown) == (where != "elsewhere")
+    assert shown == "" or ("2/2" in shown and "loss 0.5000  valid 0.2500" in shown)
+
+
+def test_commands_say_a_line_now_and_then_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Meter, "SECONDS", -1.0)
+    with Meter("seed 0", total=2) as meter:
+        meter.show(LINE)
+    assert capsys.readouterr().err == "seed 0  epoch 1/2  loss 0.5000  valid 0.2500\n"
