@@ -40,6 +40,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links between docs/ and results/, which lie beside each other, to where both are in the site."""
     here = posixpath.dirname(page.file.src_uri)
+    if here == "results":
+        markdown = re.sub(r"\[(\w+/)\]\(\w+\)", r"`results/\1`", markdown)  # folders of records, no pages
     markdown = re.sub(r"\]\((?:\.\./)+results/", f"]({posixpath.relpath('results', here or '.')}/", markdown)
     return re.sub(r"\]\((?:\.\./)+docs/", f"]({posixpath.relpath('.', here or '.')}/", markdown)
 
