@@ -70,13 +70,15 @@ def keep(name: str, content: bytes) -> None:
 def look(folder: Path) -> None:
     """Take every page at 390 and 1,280 pixels, light and dark, and print what it complained of."""
     folder.mkdir(parents=True, exist_ok=True)
-    with chromium() as browser:
-        for page in sorted(set((ROOT / "site").rglob("*.html")) - {ROOT / "site" / "404.html"}):  # that is for a server
-            for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
-                name = page.relative_to(ROOT / "site").with_suffix("").as_posix().replace("/", "-")
-                shot, said = picture(browser, address(page), width, 900, dark=dark)
-                (folder / f"{name}-{width}-{'dark' if dark else 'light'}.png").write_bytes(shot)
-                print(f"{name}, {width}, {'dark' if dark else 'light'}: {'; '.join(said) or 'nothing to say'}")
+    pages = sorted(set((ROOT / "site").rglob("*.html")) - {ROOT / "site" / "404.html"})  # that one is for a server
+    for theme in ("light", "dark"):
+        with chromium() as browser:  # a browser for each: a page remembers its theme
+            for page in pages:
+                for width in (390, 1280):
+                    name = page.relative_to(ROOT / "site").with_suffix("").as_posix().replace("/", "-")
+                    shot, said = picture(browser, address(page), width, 900, dark=theme == "dark")
+                    (folder / f"{name}-{width}-{theme}.png").write_bytes(shot)
+                    print(f"{name}, {width}, {theme}: {'; '.join(said) or 'nothing to say'}", flush=True)
 
 
 if __name__ == "__main__":
