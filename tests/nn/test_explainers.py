@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -49,20 +51,20 @@ def explain(model: nn.Module, level: str, index: int | None, algorithm: object, 
     return explainer(x, edges, index=index)
 
 
-@pytest.mark.fresh
-@pytest.mark.parametrize("model", [GECO(3, D, 1, 1), layered(GPSLayer(D, local="gcn"))], ids=["GECO", "GPSLayer"])
-def test_the_edge_that_decides_is_first_among_those_into_a_node(model: nn.Module) -> None:
+@pytest.mark.parametrize("name", ["GECO", pytest.param("GPSLayer", marks=pytest.mark.slow)])
+def test_the_edge_that_decides_is_first_among_those_into_a_node(name: str) -> None:
     torch.manual_seed(0)
-    model.reset_parameters() if isinstance(model, GECO) else None
-    optimiser = torch.optim.Adam(model.parameters(), lr=2e-2)
-    for step in range(100):
+    model = GECO(3, D, 1, 1) if name == "GECO" else layered(GPSLayer(D, local="gcn"))
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(200):
         x, edges, y, _ = graph(step)
         optimiser.zero_grad()
         nn.functional.mse_loss(model(x, edges), y).backward()
         optimiser.step()
     _, edges, _, decides = graph(1000)
-    for node in (1, 11):
-        algorithm = GNNExplainer(epochs=60, lr=0.1, edge_ent=0.0, edge_size=0.02)
+    torch.manual_seed(0)
+    for node in (1, 6, 11):
+        algorithm = GNNExplainer(epochs=80, lr=0.1, edge_ent=0.0, edge_size=0.02)
         mask = explain(model, "node", node, algorithm, edge_mask_type="object").edge_mask
         into = (edges[1] == node).nonzero().squeeze(1)
         assert decides[into[mask[into].argmax()]]
@@ -95,6 +97,7 @@ def test_masks_of_nodes_and_edges(model: nn.Module, level: str, nodes: str) -> N
 @pytest.mark.parametrize("model", [GECO(3, D, 2, 1), layered(GPSLayer(D, local="gatedgcn"))])
 def test_captum(model: nn.Module, method: str) -> None:
     pytest.importorskip("captum")
+    warnings.filterwarnings("ignore", "Input Tensor . did not already require gradients")
     found = explain(model, "node", 3, CaptumExplainer(method), node_mask_type="attributes", edge_mask_type="object")
     assert found.edge_mask.abs().max() > 0
     assert found.node_mask.abs().max() > 0

@@ -33,10 +33,13 @@ def test_to_hetero_is_refused_with_what_to_do(layer: nn.Module) -> None:
         to_hetero(Around(layer), (["a", "b"], TYPES))
     with pytest.raises(ValueError, match=word):
         to_hetero_with_bases(Around(layer), (["a", "b"], TYPES), num_bases=2)
-    with pytest.raises(ValueError, match="cannot be traced|got Proxy"):
-        to_hetero(layer, (["a", "b"], TYPES))
     with pytest.raises(ValueError, match=word):
         fx.symbolic_trace(Around(layer))
+
+
+def test_to_hetero_of_the_model_itself() -> None:
+    with pytest.raises(ValueError, match="Put GECO into HeteroConv"):
+        to_hetero(GECO(8, 8, 1), (["a", "b"], TYPES))
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: type(layer).__name__)
@@ -52,4 +55,4 @@ def test_hetero_conv_within_one_node_type(layer: nn.Module) -> None:
     out = convs({"a": X, "b": X}, dict.fromkeys(TYPES, EDGES))
     assert torch.allclose(out["a"], layer(X, EDGES) + convs.convs[TYPES[2]]((X, X), EDGES), atol=1e-5)
     with pytest.raises(ValueError, match="takes nodes of one kind"):
-        HeteroConv({TYPES[1]: layer})({"a": X, "b": X}, {TYPES[1]: EDGES})
+        HeteroConv(dict.fromkeys(TYPES[1:], layer))({"a": X, "b": X}, dict.fromkeys(TYPES, EDGES))

@@ -26,12 +26,10 @@ from geco.nn.ops.global_context import global_context
 from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import Algorithm, Memory, choose
 from geco.nn.ops.rowwise import by_rows
-from geco.nn.resolve import build, check_name, norm_layer, normed, reset
+from geco.nn.resolve import build, check_name, check_one_width, norm_layer, normed, reset
 from geco.nn.whole_graph import WholeGraph
 
 __all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
-
-MOST_ORDER = 8  # the paper has 2
 
 
 class GlobalContext(nn.Module):
@@ -211,7 +209,7 @@ class GECOConv(WholeGraph):
         super().__init__()
         if channels != -1 and channels < 1:
             raise ValueError(f"channels must be at least 1, or -1 to read it off the first input; got {channels}")
-        _check_order(self, channels, order)
+        check_one_width(self, channels, order)
         self.channels, self.order, self.adjacency = channels, order, adjacency
         self._context_options: dict[str, Any] = {
             "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj,
@@ -349,7 +347,7 @@ class GECOLayer(WholeGraph):
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
         if channels < 1 or ffn_ratio <= 0:
             raise ValueError(f"channels must be at least 1 and ffn_ratio above 0, got {channels} and {ffn_ratio}")
-        _check_order(self, channels, order)
+        check_one_width(self, channels, order)
         self.conv = GECOConv(channels, order, adjacency, **conv_kwargs)
         self.ffn = FeedForward(channels, max(1, round(ffn_ratio * channels)), dropout, act, act_kwargs)
         named = {"layer_norm": nn.LayerNorm}
@@ -376,7 +374,9 @@ class GECOLayer(WholeGraph):
         y = self.conv(x, edge_index, batch, edge_weight, permutation, graph=graph)
         if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | None):
             return self._skips_and_ffn(x, y, batch if graph is None else graph.batch())
-        weights = [p for module in (self.ffn, self.norm1, self.norm2) if module is not None for p in module.parameters()]
+        weights = [
+            p for module in (self.ffn, self.norm1, self.norm2) if module is not None for p in module.parameters()
+        ]
         return by_rows(self._skips_and_ffn, weights, x, y)  # the same, a few rows at a time
 
     def _skips_and_ffn(self, x: Tensor, y: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -393,14 +393,6 @@ class GECOLayer(WholeGraph):
 def _checked(h: Tensor, batch: Tensor | None, channels: int) -> Rings:
     check_features(h, channels)
     return rings_of(len(h), batch, h.device)
-
-
-def _check_order(layer: nn.Module, channels: int, order: int) -> None:
-    if order > MOST_ORDER or order == channels == MOST_ORDER:  # PyG's layers have a second width here
-        raise ValueError(
-            f"{type(layer).__name__} has one width, then the order (K convolutions, up to {MOST_ORDER}), got {channels} "
-            f"and {order}; what comes out is as wide as what goes in: {type(layer).__name__}({channels})"
-        )
 
 
 def _working(dtype: torch.dtype) -> torch.dtype:

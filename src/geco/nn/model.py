@@ -150,6 +150,7 @@ class GECO(OrderedStack):
         edges alone. Of what else PyG's `BasicGNN` takes, ``batch_size`` is the number of graphs, which ``batch`` tells
         anyway, and the others are refused with what to use.
         """
+        self.check_whole(x)
         _refuse(edge_attr, num_sampled_nodes_per_hop, num_sampled_edges_per_hop)
         if torch.compiler.is_exporting():
             if self.permutation != "natural":

@@ -11,8 +11,20 @@ from typing import Any, TypeVar
 from torch import Tensor, nn
 from torch_geometric.nn.resolver import activation_resolver, normalization_resolver
 
-__all__ = ["accepted", "activation", "build", "call", "check_name", "keywords", "norm_layer", "normed", "reset"]
+__all__ = [
+    "accepted",
+    "activation",
+    "build",
+    "call",
+    "check_name",
+    "check_one_width",
+    "keywords",
+    "norm_layer",
+    "normed",
+    "reset",
+]
 
+MOST_ORDER = 8  # the paper has 2
 T = TypeVar("T")
 
 
@@ -30,6 +42,22 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> None:
     near = difflib.get_close_matches(str(name).lower(), names, 1)
     hint = f", did you mean {near[0]!r}?" if near else "."
     raise ValueError(f"{kind} {name!r} is not known{hint} There are {', '.join(names)}")
+
+
+def check_one_width(layer: nn.Module, channels: int, order: int) -> None:
+    """Refuse an order that is the second width of PyG's layers.
+
+    Example:
+        >>> check_one_width(nn.Identity(), 64, 64)
+        Traceback (most recent call last):
+        ValueError: Identity has one width, then the order (K convolutions, up to 8), got 64 and 64; ...
+    """
+    if order > MOST_ORDER or order == channels == MOST_ORDER:
+        name = type(layer).__name__
+        raise ValueError(
+            f"{name} has one width, then the order (K convolutions, up to {MOST_ORDER}), got {channels} and {order}; "
+            f"what comes out is as wide as what goes in: {name}({channels})"
+        )
 
 
 def build(name: str, make: Callable[..., T], *args: Any, options: Mapping[str, Any]) -> T:

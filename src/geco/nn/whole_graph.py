@@ -20,10 +20,15 @@ class WholeGraph(nn.Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the layer. `torch.fx` does not step in here, so that `to_hetero` cannot take it for a layer of edges."""
-        x, name = args[0] if args else kwargs.get("x"), type(self).__name__
+        self.check_whole(args[0] if args else kwargs.get("x"))
+        return super().__call__(*args, **kwargs)
+
+    def check_whole(self, x: object) -> None:
+        """Refuse an x that stands for another kind of graph."""
+        name = type(self).__name__
         if isinstance(x, fx.Proxy):
             raise ValueError(
-                f"{name} cannot be traced by torch.fx, and so not by to_hetero: its global block mixes all nodes of one "
+                f"{name} cannot be traced by torch.fx, and so not by to_hetero: its global block mixes all nodes of a "
                 f"graph. Put {name} into HeteroConv for edge types within one node type, or use data.to_homogeneous()"
             )
         if isinstance(x, tuple | list):
@@ -31,7 +36,6 @@ class WholeGraph(nn.Module):
                 f"{name} takes nodes of one kind, got x as a pair (sources, targets): its global block mixes all nodes "
                 "of one graph; use another layer, such as SAGEConv, for edge types between two node types"
             )
-        return super().__call__(*args, **kwargs)
 
     def __prepare_scriptable__(self) -> nn.Module:  # what torch.jit.script asks for first
         raise ValueError(f"{type(self).__name__} cannot be compiled by torch.jit.script; use torch.export")

@@ -153,4 +153,6 @@ def pna(channels: int, *, act: Act, edge_dim: int | None, degrees: Sequence[int]
             "from degree_histogram; at least one node must have an edge"
         )
     aggregators, scalers = ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"]
-    return LocalConv(PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=activation(act)), channels, edge_dim)
+    return LocalConv(
+        PNAConv(channels, channels, aggregators, scalers, counts, edge_dim, act=activation(act)), channels, edge_dim
+    )

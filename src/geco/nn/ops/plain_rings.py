@@ -58,21 +58,20 @@ class PlainRings:
     def filters(self, filter: Filter, dtype: torch.dtype) -> tuple[Tensor, ...]:
         """Return the transforms of the K filters, ``(G, L // 2 + 1, D)`` each; of a traced N, ``(1, N, D)``."""
         if self.layout is None:
-            around, which = filter(self.rings.sizes[0]).to(dtype).unsqueeze(2), None  # (K, D, 1, N)
-        else:
-            # (K, D, R), (R, sum of distinct sizes)
-            mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))
-            laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
-            around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
-            which = self.layout.which
-        spectra: Tensor = torch.fft.fft(around) if self.layout is None else torch.fft.rfft(around)
-        spectra = spectra if which is None else spectra.index_select(2, which)  # (K, D, G, L // 2 + 1)
+            whole = filter(self.rings.sizes[0]).to(dtype).transpose(1, 2).unsqueeze(1)  # (K, 1, N, D)
+            return tuple(torch.fft.fft(f, dim=1) for f in whole)
+        # (K, D, R), (R, sum of distinct sizes)
+        mix, phi = (t.to(dtype) for t in filter.factors(self.layout.distinct))
+        laid = torch.nn.functional.pad(phi, (0, 1)).index_select(1, self.layout.places)  # (R, S * L)
+        around = (mix.flatten(0, 1) @ laid).view(*mix.shape[:2], -1, self.layout.length)  # (K, D, S, L)
+        spectra: Tensor = torch.fft.rfft(around).index_select(2, self.layout.which)  # (K, D, G, L // 2 + 1)
         return spectra.permute(0, 2, 3, 1).unbind(0)
 
     def convolve(self, v: Tensor, f: Tensor) -> Tensor:
         r"""Return :math:`F \circledast V` on every ring, ``(G, W, D)`` to ``(G, W, D)``."""
         if self.layout is None:  # all frequencies: half of a traced N would be a guard on its parity
-            return torch.fft.ifft(torch.fft.fft(v, dim=1) * f, dim=1).real
+            mixed: Tensor = torch.fft.ifft(torch.fft.fft(v, dim=1) * f, dim=1)
+            return mixed.real
         length = self.layout.length
         # Also where it is long enough: one number of steps.
         padded = torch.nn.functional.pad(v, (0, 0, 0, length - v.shape[1]))
