@@ -48,7 +48,12 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 def on_page_content(content: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Draw the formulas of docstrings, which are LaTeX in ``:math:`...```."""
-    return re.sub(r":math:<code>(.*?)</code>", lambda found: formula(html.unescape(found[1])), content, flags=re.DOTALL)
+    return re.sub(
+        r":math:<code>(.*?)</code>",
+        lambda found: f'<span class="formula">{formula(html.unescape(found[1]))}</span>',
+        content,
+        flags=re.DOTALL,
+    )
 
 
 def formula(latex: str) -> str:
