@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser-test lint types bench clean
+.PHONY: help demo test browser-test lint types docs screenshots bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -29,11 +29,17 @@ lint: $(VENV)/.installed-dev  ## check style and formatting
 types: $(VENV)/.installed-dev  ## check types
 	$(BIN)/mypy
 
+docs: $(VENV)/.installed-docs  ## build the documentation into site/, without network, warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+screenshots: docs  ## take the pictures of docs/images again, with the Chromium that is installed
+	$(BIN)/python docs/_site/screenshots.py
+
 bench: $(VENV)/.installed-demo  ## time and weigh a training step against the plain composition
 	$(BIN)/python -m geco.studies.step
 
 clean:  ## remove caches and build output (the virtual environment stays)
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
