@@ -124,7 +124,7 @@ def test_what_a_network_does_not_hear_is_kept_in_the_record(tmp_path: Path) -> N
     weighted = graph.attach("edge/edge_weight", torch.ones(graph.num_edges))
     rich = weighted.attach("edge/edge_attr", torch.ones(graph.num_edges, 2))
     config = replace(SMALL, train=TrainConfig(epochs=1))
-    assert Trainer(config, rich, tmp_path / "run").fit()["unused"] == ["edge_weight", "edge_attr"]
+    assert Trainer(config, rich, tmp_path / "run").fit()["unused"] == ["edge_attr"], "a GCN uses weights"
     assert unused_fields(build(replace(config, model=ModelConfig("hybrid", hidden=8)), rich), graph) == []
     assert "edge_attr" not in unused_fields(build(replace(config, model=ModelConfig("hybrid", hidden=8)), rich), rich)
     blind = replace(config, model=ModelConfig("hybrid", hidden=8, local="gcn"))
