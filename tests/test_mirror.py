@@ -14,6 +14,7 @@ HOME = Path(__file__).parent.parent
 SOURCE, TESTS = HOME / "src" / "geco", HOME / "tests"
 # What is about no one module, and why.
 SCENARIOS = {
+    "browser/test_explain_page.py": "explanations in a browser",
     "browser/test_report_page.py": "the report in a browser",
     "cli/test_first_use.py": "what a new user types, and once went wrong",
     "cli/test_links.py": "import, train, eval and predict in a row",
@@ -22,9 +23,9 @@ SCENARIOS = {
     "nn/test_basic_gnn.py": "what PyG tests of its own networks",
     "nn/test_explainers.py": "PyG's explainers on our layers",
     "nn/test_with_pyg.py": "PyG's other tools on our layers",
+    "test_docs.py": "README and docs",
     "test_layers.py": "the package as a whole",
     "test_mirror.py": "the tests and the documentation",
-    "test_readme.py": "README.md",
     "test_recipes.py": "CONTRIBUTING.md",
 }
 WALKS, MOST = 3, 12  # walks of docs/architecture.md, files of each

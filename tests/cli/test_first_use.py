@@ -165,7 +165,6 @@ def _edges(capsys: Capture) -> int:
     return int(found[1].replace(",", ""))
 
 
-@pytest.mark.xfail(strict=True, reason="GECOConv takes any order until it checks its second argument")
 def test_widths_in_and_out_as_pyg_has_them_are_refused_with_the_right_call() -> None:
     from geco.nn import GECOConv
 
@@ -181,7 +180,6 @@ def test_eval_is_over_all_seeds(capsys: Capture, pets: Path, tmp_path: Path) -> 
     assert re.search(r"^mean +\d\.\d{4} ± ", out, re.MULTILINE)
 
 
-@pytest.mark.xfail(strict=True, reason="curves are of the first seed until the report draws bands")
 def test_a_report_draws_all_seeds_and_tells_small_times(capsys: Capture, pets: Path, tmp_path: Path) -> None:
     imported(capsys, pets)
     geco(capsys, "train", "pets", *QUICK, "--train.epochs", "3", "--seeds", "0", "1", "--out", tmp_path / "r")
