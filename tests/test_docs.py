@@ -25,6 +25,7 @@ NOT_RUN = {
     "long": "trains for longer than a test may take",
     "form": "shows the form of a file or a message, and is no code",
 }
+SLOW = [pytest.mark.slow, pytest.mark.timeout(900)]
 LANGUAGES = {"python", "bash", "text", "csv", "toml"}
 
 
@@ -37,7 +38,7 @@ def params() -> list[object]:
     slow = {page for page in PAGES if page.read_text(encoding="utf-8").startswith("<!-- slow -->")}
     slow |= {page for page in PAGES if page.suffix == ".ipynb"}
     with_code = [page for page in PAGES if blocks_of(page) and page.name != "README.md"]  # see below
-    return [pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (page in slow)) for page in with_code]
+    return [pytest.param(page, id=name_of(page), marks=SLOW * (page in slow)) for page in with_code]
 
 
 @pytest.fixture(autouse=True)

@@ -106,9 +106,7 @@ class _Talk:
             self.said.append(about["entry"]["text"])
         elif method == "Runtime.consoleAPICalled" and about["type"] == "error":
             self.said.append(str(about["args"]))
-        elif method == "Network.requestWillBeSent" and not about["request"]["url"].startswith(
-            ("file:", "data:", "blob:")
-        ):
+        elif method == "Network.requestWillBeSent" and about["request"]["url"].startswith(("http", "ws")):
             self.said.append(f"fetches {about['request']['url']}")
         return heard
 

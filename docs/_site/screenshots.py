@@ -30,7 +30,7 @@ def main(words: list[str]) -> None:
         geco(folder, f"{train} --model.name gcn --out runs/gcn")
         geco(folder, "report runs/geco runs/gcn -o page.html")
         keep("terminal.svg", drawn(f"geco {train} --out runs/geco", terminal).encode())
-        keep("report.png", picture(browser, address(Path(folder) / "page.html"), 1000, 760)[0])
+        keep("report.png", picture(browser, address(Path(folder) / "page.html"), 1000, 1180)[0])
         keep("report-phone.png", picture(browser, address(Path(folder) / "page.html"), 390, 700, dark=True)[0])
 
 
