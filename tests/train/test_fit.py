@@ -95,8 +95,8 @@ def test_commands_use_what_was_trained_on_graphs_in_memory(tmp_path: Path, capsy
     assert f"{run.scores['mean']['test']:.4f}" in capsys.readouterr().out
     main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "page.html")])
     assert "graphs" in (tmp_path / "page.html").read_text()
-    main(["explain", str(tmp_path / "r"), "--node", "1"])
-    assert "what acts most on node 1" in capsys.readouterr().out
+    main(["explain", str(tmp_path / "r"), "--graph", "1"])
+    assert "graph 1" in capsys.readouterr().out
 
 
 def test_saved_runs_load_and_predict_the_same(tmp_path: Path) -> None:

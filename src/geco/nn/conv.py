@@ -19,7 +19,6 @@ from geco.nn.blocks import AdjacencyName, FeedForward, LocalPropagation
 from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
 from geco.nn.functional import dropout, full_precision
-from geco.nn.graph.edge_features import check_no_edge_features, without_edge_features
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.graph.rings import Rings, rings_of
 from geco.nn.ops.global_context import global_context
@@ -27,7 +26,7 @@ from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import Algorithm, Memory, choose
 from geco.nn.ops.rowwise import by_rows
 from geco.nn.resolve import build, check_name, check_one_width, norm_layer, normed, reset
-from geco.nn.whole_graph import WholeGraph
+from geco.nn.whole_graph import WithoutEdgeFeatures, check_no_edge_features
 
 __all__ = ["GECOConv", "GECOLayer", "GlobalContext"]
 
@@ -160,7 +159,7 @@ class GlobalContext(nn.Module):
         return f"order={self.order}, algorithm={self.algorithm}, memory={self.memory}"
 
 
-class GECOConv(WholeGraph):
+class GECOConv(WithoutEdgeFeatures):
     r"""The GECO operator, :math:`\mathrm{GCB}(\mathrm{BN}([X, \hat A X]))`: a drop-in for a graph transformer's
     attention.
 
@@ -188,7 +187,6 @@ class GECOConv(WholeGraph):
         torch.Size([4, 16])
     """
 
-    __call__ = without_edge_features
     multiplies = True  # node features with one another: see `GPSLayer`
     norm: nn.BatchNorm1d
     context: GlobalContext
@@ -300,7 +298,7 @@ class GECOConv(WholeGraph):
         return f"{type(self).__name__}({self.channels}, order={self.order}, adjacency={self.adjacency})"
 
 
-class GECOLayer(WholeGraph):
+class GECOLayer(WithoutEdgeFeatures):
     r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{GECO}(X) + X)`, then :math:`\mathrm{LN}(\mathrm{FFN}(H)
     + H)`.
 
@@ -324,8 +322,6 @@ class GECOLayer(WholeGraph):
         >>> GECOLayer(16)(torch.randn(4, 16), torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])).shape
         torch.Size([4, 16])
     """
-
-    __call__ = without_edge_features
 
     def __init__(
         self,

@@ -25,6 +25,7 @@ from geco.nn.graph.prepare import Graph, check_features, prepare
 from geco.nn.ordered_stack import OrderedStack
 from geco.nn.pretrained import load_pretrained, save_pretrained, upgrade_layer
 from geco.nn.resolve import accepted, check_name
+from geco.nn.whole_graph import check_no_edge_features
 
 __all__ = ["GECO"]
 
@@ -151,7 +152,8 @@ class GECO(OrderedStack):
         anyway, and the others are refused with what to use.
         """
         self.check_whole(x)
-        _refuse(edge_attr, num_sampled_nodes_per_hop, num_sampled_edges_per_hop)
+        check_no_edge_features(self, {"edge_attr": edge_attr})
+        _refuse_sampling(num_sampled_nodes_per_hop, num_sampled_edges_per_hop)
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
                 raise ValueError(f"torch.export traces natural order only, got permutation={self.permutation!r}")
@@ -247,12 +249,7 @@ class GECO(OrderedStack):
         return f"{type(self).__name__}({width}, order={self.config['order']}, permutation={self.permutation})"
 
 
-def _refuse(edge_attr: object, *sampled: object) -> None:
-    if edge_attr is not None:
-        raise ValueError(
-            "GECO takes no edge_attr: give numbers of one column as edge_weight, or use a hybrid, such as "
-            "GPSLayer(channels, local='gatedgcn'), whose local GNN has edge features"
-        )
+def _refuse_sampling(*sampled: object) -> None:
     if any(each is not None for each in sampled):
         raise ValueError(
             "GECO mixes all nodes in each layer, so that none can be left out of a later one: leave "

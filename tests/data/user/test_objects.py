@@ -85,7 +85,8 @@ def test_graphs_without_features_have_a_one() -> None:
 def test_labels_of_graphs_and_of_nodes() -> None:
     assert from_pyg(rings())[0].info.level == "graph"
     assert from_pyg(rings(y=torch.rand(1, 3)))[0].info.num_targets == 3
-    assert from_pyg(rings(y=torch.tensor(0.5)))[0].info.target == "values", "a number without dimensions is one label"
+    single = [ring(y=torch.tensor(number / 10)) for number in range(10)]
+    assert from_pyg(single)[0].info.target == "values", "a number without dimensions is one label"
     assert from_pyg(rings(y=torch.tensor([0, 1, 2, 0, 1, 2])))[0].info.level == "node"
 
 

@@ -29,7 +29,7 @@ def refused(folder: Path, wanted: str, options: OwnOptions | None = None, **file
 @pytest.mark.parametrize(
     ("nodes", "wanted"),
     [
-        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; fix it, or leave"),
+        (NODES.replace("b,2", "b,old"), "@nodes.csv, line 3, column age: 'old' is not a number; fix it or leave"),
         (NODES.replace("b,2", "b,inf"), "@nodes.csv, line 3, column age: 'inf' is infinite"),
         (NODES.replace("b,2", "b,1e300"), "@nodes.csv, line 3, column age: '1e+300' is too large"),
         (NODES.replace("c,3", "a,3"), "@nodes.csv, line 4, column id: node 'a' was there before; ids must differ"),

@@ -47,7 +47,7 @@ def test_sparse_features_give_the_numbers_and_gradients_of_dense_ones(body: str)
     dtype = torch.float32 if body == "sgformer" else torch.float64  # PyG's attention makes float32 on its way
     x = torch.randn(20, 1500, dtype=dtype) * (torch.rand(20, 1500) < 0.02)
     network, edges = Network(body, 1500, "node", 3, hidden_channels=8).to(dtype), torch.randint(20, (2, 60))
-    network.embed = lambda data: data.x  # type: ignore[method-assign]  # which makes float32
+    network.embed = lambda data, features: data.x  # type: ignore[method-assign]  # which makes float32
 
     def results(features: Tensor) -> list[Tensor]:
         torch.manual_seed(1)
