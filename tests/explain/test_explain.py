@@ -57,6 +57,14 @@ def test_hops_without_a_path_are_minus_one() -> None:
     assert hops_from(torch.zeros(2, 0, dtype=torch.int64), 2, 1).tolist() == [-1, 0]
 
 
+@pytest.mark.parametrize("size", [12, 900])
+def test_a_node_and_its_own_features_are_the_same(size: int) -> None:
+    found = explain(ask(network("geco"), info("class", count=3), random_graph(size), node=7))
+    (alone,) = (effect for effect in found.nodes if effect.nodes == (7,))
+    (own,) = (effect for effect in found.parts if effect.name == "its own features")
+    assert (alone.without, alone.strength) == pytest.approx((own.without, own.strength), abs=1e-6)
+
+
 def test_a_graph_is_explained_without_distances() -> None:
     torch.manual_seed(0)
     net, data = Network("geco", 3, "graph", 2, hidden_channels=8), random_graph()

@@ -16,13 +16,12 @@ from torch import Tensor
 
 from geco.explain.explanation import Explanation
 from geco.explain.findings import Effect, Kind, Scene
-from geco.explain.occlusion import FEW, Left, affordable, candidates, without_edges, without_nodes
+from geco.explain.occlusion import FEW, MEASURED, Left, affordable, candidates, without_edges, without_nodes
 from geco.explain.parts import without_parts
 from geco.explain.question import Question
 
 __all__ = ["explain", "hops_from"]
 
-MEASURED = 24  # nodes whose effect is measured with more stand-ins
 Thing = tuple[Any, ...]  # name, nodes, hops and layer of an effect, as far as it has them
 EDGES = 300_000  # nodes of all copies together, above which edges are not left out one by one
 
@@ -85,8 +84,9 @@ def _sorted(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
 def _nodes(q: Question, name: Callable[[int], str], hops: np.ndarray | None) -> tuple[Effect, ...]:
     chosen = candidates(q)
     left = without_nodes(q, _each(chosen, q.num_nodes))
-    first = left.evidence.abs().topk(min(MEASURED, len(chosen))).indices
-    if (many := affordable(q, len(first))) >= 2 * FEW:
+    strength = torch.where(chosen == (-1 if q.node is None else q.node), torch.inf, left.evidence.abs())
+    first = strength.topk(min(MEASURED, len(chosen))).indices
+    if (many := affordable(q)) > FEW:
         fine = without_nodes(q, _each(chosen[first], q.num_nodes), many)
         left = Left(left.change.index_copy(0, first, fine.change), left.evidence.index_copy(0, first, fine.evidence))
     things = [(name(i), (i,), None if hops is None else int(hops[i])) for i in chosen.tolist()]
@@ -119,9 +119,7 @@ def _distances(q: Question, hops: np.ndarray | None) -> tuple[Effect, ...]:
     groups = {"its own features": far == 0, what: near, "all nodes farther away": (far < 0) | (far > reach)}
     groups = {name: mask for name, mask in groups.items() if bool(mask.any())}
     lacking = torch.stack(list(groups.values()))
-    return _effects(
-        "nodes", q, without_nodes(q, lacking, affordable(q, len(lacking), 2 * FEW)), [(name,) for name in groups]
-    )
+    return _effects("nodes", q, without_nodes(q, lacking, affordable(q)), [(name,) for name in groups])
 
 
 def _parts(q: Question) -> tuple[Effect, ...]:

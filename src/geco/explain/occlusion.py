@@ -20,9 +20,10 @@ from torch import Tensor
 
 from geco.explain.question import Question
 
-__all__ = ["FEW", "Left", "affordable", "candidates", "estimate", "without_edges", "without_nodes"]
+__all__ = ["FEW", "MEASURED", "Left", "affordable", "candidates", "estimate", "without_edges", "without_nodes"]
 
 FEW, MANY = 4, 32  # R
+MEASURED = 24  # nodes whose effect is measured with more stand-ins
 MOST = 500_000  # nodes of all copies together that are spent on an explanation
 ROUNDING = 1e-5  # share of the evidence by which copies of a graph differ in single precision
 SORTED = 5000  # nodes up to which their kinds are counted
@@ -86,9 +87,10 @@ def stand_ins(features: Tensor, most: int = FEW) -> tuple[Tensor, Tensor]:
     return features[drawn], torch.full((len(drawn),), 1 / len(drawn))
 
 
-def affordable(question: Question, copies: int, most: int = MANY) -> int:
-    """Return how many stand-ins R, up to ``most``, can be afforded for so many copies of the graph."""
-    return max(FEW, min(most, MOST // (max(1, copies) * question.num_nodes)))
+def affordable(question: Question) -> int:
+    """Return how many stand-ins R can be afforded for `MEASURED` nodes; `FEW` where it would be hardly more."""
+    many = min(MANY, MOST // (MEASURED * question.num_nodes))
+    return many if many >= 2 * FEW else FEW
 
 
 @torch.no_grad()
@@ -122,7 +124,8 @@ def estimate(question: Question, steps: int = 8) -> Tensor:
 
 
 def candidates(question: Question, most: int = MOST) -> Tensor:
-    """Return the nodes to leave out one by one: all of a small graph, else those whose `estimate` is largest, ``(C,)``.
+    """Return the nodes to leave out one by one: all of a small graph, else the one that was asked about and those whose
+    `estimate` is largest, ``(C,)``.
 
     Args:
         question: what is asked.
@@ -131,4 +134,7 @@ def candidates(question: Question, most: int = MOST) -> Tensor:
     count = max(LEAST, most // (FEW * question.num_nodes))
     if count >= question.num_nodes:
         return torch.arange(question.num_nodes)
-    return estimate(question).abs().topk(count).indices.sort().values
+    strength = estimate(question).abs()
+    if question.node is not None:
+        strength[question.node] = torch.inf
+    return strength.topk(count).indices.sort().values
