@@ -70,6 +70,7 @@ def test_a_training_shows_a_bar_to_people_only(where: str, monkeypatch: pytest.M
         shell = SimpleNamespace(config={"IPKernelApp": {}})
         monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     with Bar("seed 0", total=2) as bar:
+        bar.bar.mininterval = 0.0  # show each line at once
         bar.show(LINE)
         bar.show({**LINE, "epoch": 2})
     shown = screen.getvalue()

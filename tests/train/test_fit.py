@@ -18,12 +18,14 @@ from torch_geometric.loader import DataLoader
 import geco
 from geco import fit, load_run
 from geco.cli.main import main
+from geco.data.cache import Cache
 from geco.data.embedded.synthetic import erdos_renyi
 from geco.data.user.read import read_own
 from geco.errors import CheckpointError, DataError, GecoError, NumericalError, UsageError
-from geco.train.config import Config, ModelConfig, TrainConfig
+from geco.train.config import Config, ModelConfig, TrainConfig, read_toml
 from geco.train.engine import Trainer
-from tests.train.runs import left_by, on_call
+from geco.train.kept import Kept
+from tests.train.runs import MANY, SMALL, left_by, on_call
 
 QUICK: dict[str, Any] = {"epochs": 3, "hidden": 8, "threads": 1}
 FLAGS = ("--train.epochs", "3", "--model.hidden", "8", "--train.threads", "1")
@@ -335,3 +337,10 @@ def test_old_runs_predict_without_knowing_what_they_were_given(tmp_path: Path) -
     manifest.write_text(json.dumps(facts))
     assert torch.equal(load_run(tmp_path / "r").predict(one()), run.predict(one()))
     assert "2 classes of nodes" in repr(load_run(tmp_path / "r"))
+
+
+def test_paths_may_be_text(tmp_path: Path) -> None:
+    Trainer(SMALL, MANY, str(tmp_path / "r")).fit()
+    assert load_run(str(tmp_path / "r")).config == Kept(tmp_path / "r").config
+    assert read_toml(str(tmp_path / "r" / "config.toml")) == Kept(tmp_path / "r").config
+    assert Cache(str(tmp_path)).path("a", {}).parent == tmp_path

@@ -43,8 +43,8 @@ class Cache:
         tensor([1., 1.])
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or cache_folder()
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = cache_folder() if folder is None else Path(folder)
 
     @classmethod
     @contextlib.contextmanager

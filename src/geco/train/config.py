@@ -36,12 +36,12 @@ T = TypeVar("T")
 LARGEST = 2**20  # bytes of a configuration file
 
 
-def read_toml(path: Path, base: Config | None = None, *, run: bool = False) -> Config:
+def read_toml(path: str | Path, base: Config | None = None, *, run: bool = False) -> Config:
     """Return the configuration in a file, on top of another one; ``run`` is for that of a run, maybe an old
     one.
     """
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise UsageError(f"{path} is over {LARGEST:,} bytes, no configuration is; is it the right file?")

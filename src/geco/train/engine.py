@@ -59,7 +59,7 @@ class Trainer:
         self,
         config: Config,
         dataset: GraphDataset,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         *,
         resume: bool = False,
         schema: dict[str, Any] | None = None,
@@ -81,7 +81,7 @@ class Trainer:
         self.state = State()
         self.baseline = constant(dataset, config.data.split)
         self.unused = unused_fields(self.model, dataset)
-        self.run = None if folder is None else RunFolder(folder, config, resume)
+        self.run = None if folder is None else RunFolder(Path(folder), config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         try:
             if resume and self.run is not None:

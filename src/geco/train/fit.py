@@ -63,6 +63,7 @@ def fit(
     resume: bool = False,
     config: Config | str | Path | None = None,
     schema: Schema | None = None,
+    data_dir: str | Path | None = None,
     **settings: Any,
 ) -> Run:
     """Train a network and return it, with its best weights by validation, its scores and ``predict``.
@@ -92,6 +93,7 @@ def fit(
         config: settings below the keywords: a `Config`, a TOML file or the name of a shipped one.
         schema: how the files of a `GraphDataset` were read, from `geco.data.user.read.read_own`; `geco predict` then
             reads new ones.
+        data_dir: folder with raw files of named data sets; ``$GECO_DATA`` if not given.
         settings: by keyword, see above.
 
     Example:
@@ -103,12 +105,15 @@ def fit(
     """
     own = {"task": task, "metric": metric, "fractions": fractions, "split_seed": split_seed, "directed": directed}
     with in_python(), _undisturbed():
-        given = table(settings, others=("seeds", "out", "resume", "config", *OWN))
+        given = table(settings, others=("seeds", "out", "resume", "config", "data_dir", *OWN))
         base = _configured(data, config, given)
         chosen = _seeds(seeds, base)
         if resume and out is None:
             raise UsageError("resume=True goes on in a run folder; give out=")
-        source = _source(data, valid, test, own, schema, base)
+        if isinstance(data, str | GraphDataset):
+            source = _known(data, {**own, "valid": valid, "test": test}, schema, base, data_dir)
+        else:
+            source = _own(data, valid, test, own, schema)
         if source.unnamed:
             base = replace(base, data=replace(base.data, name=source.dataset.info.name))
         return _trained(source, base, chosen, None if out is None else Path(out), resume)
@@ -134,28 +139,31 @@ def _seeds(seeds: Sequence[int] | None, config: Config) -> tuple[int, ...]:
     return tuple(sorted(seeds))
 
 
-def _source(data: Any, valid: Any, test: Any, own: dict[str, Any], schema: Schema | None, config: Config) -> _Source:
-    """Return what is to be trained on; options that mean nothing for it are refused."""
-    if isinstance(data, str | GraphDataset):
-        what = f"{data!r}, a data set that has a name" if isinstance(data, str) else "a GraphDataset"
-        plain = {"task": None, "metric": None, "fractions": (0.8, 0.1, 0.1), "split_seed": 0, "directed": False}
-        asked = [name for name in OWN if own[name] != plain[name]]
-        asked += [name for name, value in (("valid", valid), ("test", test)) if value is not None]
-        asked += ["schema"] if schema is not None and isinstance(data, str) else []
-        if asked:
-            raise UsageError(f"{asked[0]}= is for PyG Data; {what} says itself what is asked and how it is split")
-        if isinstance(data, str):
-            return _Source(prepared(config), stored_schema(data), unnamed=False)
-        return _Source(data, schema, unnamed=True)
+def _known(
+    data: str | GraphDataset, own: dict[str, Any], schema: Schema | None, config: Config, data_dir: str | Path | None
+) -> _Source:
+    """Return a data set that says itself what is asked; to say it again is refused."""
+    named = isinstance(data, str)
+    what = f"{data!r}, a data set that has a name," if named else "a GraphDataset"
+    plain = {"fractions": (0.8, 0.1, 0.1), "split_seed": 0, "directed": False}
+    asked = [name for name, value in own.items() if value != plain.get(name)]
+    if asked:
+        raise UsageError(f"{asked[0]}= is for PyG Data; {what} says itself what is asked and how it is split")
+    if isinstance(data, str):
+        if schema is not None:
+            raise UsageError(f"schema= is for a GraphDataset from read_own; {what} has its own, leave it out")
+        return _Source(prepared(config, data_dir), stored_schema(data), unnamed=False)
+    return _Source(data, schema, unnamed=True)
+
+
+def _own(data: Any, valid: Any, test: Any, own: dict[str, Any], schema: Schema | None) -> _Source:
+    """Return PyG graphs as a data set."""
     if schema is not None:
         raise UsageError("schema= is for a GraphDataset from read_own, got PyG Data; leave it out")
     graphs, parts = _parts(data, valid, test)
-    options = OwnOptions(
-        task=own["task"], metric=own["metric"], fractions=own["fractions"], seed=own["split_seed"],
-        directed=own["directed"],
-    )  # fmt: skip
     if own["metric"] is not None:
         check_metric(own["metric"])
+    options = OwnOptions(seed=own["split_seed"], **{name: value for name, value in own.items() if name != "split_seed"})
     return _Source(*from_pyg(graphs, options, parts), unnamed=True)
 
 

@@ -112,7 +112,7 @@ class Run:
         """Return the data it was trained on with its encodings: that which is kept beside it, else that of its name."""
         return prepared(self.config, data_dir, offline) if self.data is None else encoded(self.data(), self.config)
 
-    def reading(self, path: Path) -> Schema:
+    def reading(self, path: str | Path) -> Schema:
         """Return how new files are to be read: as those the network was trained on, or as molecules are."""
         if self.schema is not None:
             return self.schema

@@ -97,7 +97,9 @@ def test_parts_that_are_given() -> None:
 
 def test_what_is_not_used_is_said(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "geco")
-    from_pyg([ring(pos=torch.rand(6, 3), train_mask=torch.ones(6).bool(), title="mine")])
+    place = torch.arange(6)
+    masks = {"train_mask": place < 3, "val_mask": place == 3, "test_mask": place > 3}
+    from_pyg([ring(pos=torch.rand(6, 3), title="mine", **masks)])
     assert caplog.messages == ["graph: not used are pos"]
 
 
@@ -124,6 +126,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "sparse": ([ring(x=torch.eye(6).to_sparse())], r"x is sparse; give it as data.x.to_dense\(\)"),
     "short edge_attr": ([ring(edge_attr=torch.rand(5, 2))], r"edge_attr must have a row for each of 6 edges, got"),
     "wide weights": ([ring(edge_weight=torch.rand(6, 2))], "edge_weight must be one number for each edge"),
+    "one mask": ([ring(train_mask=torch.ones(6).bool())], "its masks put no labelled node into val; give"),
     "overlapping masks": (
         [ring(train_mask=torch.ones(6).bool(), test_mask=torch.ones(6).bool())], "node 0 is in two parts of the split"
     ),

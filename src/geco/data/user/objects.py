@@ -121,8 +121,15 @@ def _one(data: Data, fields: Fields, path: Path, options: OwnOptions) -> tuple[G
             "(labels of whole graphs need a list of graphs)"
         )
     labels = _labels([fields["y"]], path, options)
-    masks = {name: np.asarray(torch.as_tensor(data[name]).cpu()) for name in MASKS if name in data}
-    splits, notes = read_splits(labels, masked_parts(path, masks, nodes), f"{path}'s masks", options)
+    masks = {name: np.asarray(torch.as_tensor(data[name]).cpu()) for name in MASKS if data.get(name) is not None}
+    given = masked_parts(path, masks, nodes)
+    for number, name in enumerate(("train", "val", "test")) if given else ():
+        if not all(((parts == number) & labels.known).any() for parts in given):
+            raise DataError(
+                f"{path}: its masks put no labelled node into {name}; give data.{name}_mask, or take the masks away "
+                "(del data.train_mask) to have a split made"
+            )
+    splits, notes = read_splits(labels, given, f"{path}'s masks", options)
     info = labels.info(path.name, "node", options)
     columns = [describe(name, value.numpy(), "y") for name, value in fields.items()]
     schema = labels.schema("arrays", info, True, columns, ["edges: as they were given", *notes])

@@ -118,7 +118,7 @@ def ids(path: str | Path, schema: Schema) -> list[str]:
     return [str(number) for number in range(count_nodes(path))]
 
 
-def pairs(path: Path, table: Path, schema: Schema) -> tuple[np.ndarray, list[tuple[str, str]]]:
+def pairs(path: str | Path, table: str | Path, schema: Schema) -> tuple[np.ndarray, list[tuple[str, str]]]:
     """Return the pairs of nodes that a table names, as numbers ``(2, L)`` and as they are written.
 
     Args:
@@ -126,6 +126,7 @@ def pairs(path: Path, table: Path, schema: Schema) -> tuple[np.ndarray, list[tup
         table: CSV or Parquet with a source and a target in each row; nodes of array files are numbered.
         schema: of the data set.
     """
+    path, table = Path(path), Path(table)
     if schema.form == "tables":
         return read_pairs(path, table, schema)
     sheet, nodes = pair_sheet(read_table(table), schema), count_nodes(path)
