@@ -54,8 +54,8 @@ def test_every_odd_folder_is_named_and_the_others_are_shown(tmp_path: Path) -> N
         "empty": ("it is empty", False),
         "never/seed-0": ("it is empty: nothing was trained here", False),
         "foreign": ("there is no run of `geco train` in it or below it", False),
-        "new/seed-0": ("has no finished epoch yet", True),
-        "bare/seed-0": ("is no folder of `geco train`: there is no config.toml in it", False),
+        "new/seed-0": ("it has no finished epoch yet", True),
+        "bare/seed-0": ("it is no folder of `geco train`: there is no config.toml in it", False),
         "file": ("it is a file; name the folder it is in", False),
         "absent": ("there is no such folder", False),
     }

@@ -64,5 +64,5 @@ def test_one_killed_before_its_first_checkpoint_is_taken_over(
     assert geco(capsys, *QUICK, "--out", tmp_path / "b")[0] == 0
     code, said = geco(capsys, "report", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "page.html")
     assert code == 0
-    assert f"{tmp_path / 'a' / 'seed-0'}: not shown: has no finished epoch yet\n1 run in" in said
+    assert f"{tmp_path / 'a' / 'seed-0'}: not shown: it has no finished epoch yet\n1 run in" in said
     assert geco(capsys, *QUICK, "--out", tmp_path / "a", "--resume", "auto")[0] == 0

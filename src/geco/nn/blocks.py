@@ -1,4 +1,4 @@
-r"""Two blocks of a GECO layer: local propagation (LCB), which has no weights, and feed-forward.
+r"""Two blocks of a GECO layer: local propagation (LCB), without weights unless asked for attention, and feed-forward.
 
 Shapes: N nodes, M edges, C input channels, D channels.
 """
@@ -28,8 +28,8 @@ class LocalPropagation(nn.Module):
 
     :math:`\hat A` is :math:`D^{-1/2} A D^{-1/2}` (``sym``), :math:`D^{-1} A` (``row``) or A (``none``): no parameters,
     no self loops. The paper also names a local attention as in GAT; ``attention`` is :math:`\hat A_{ij} =
-    w_{ij}\,\mathrm{softmax}_j(\mathrm{LeakyReLU}(a \cdot x_i + b \cdot x_j))` over the edges into i, with no other
-    parameters than a and b, in keeping with a block that has none.
+    w_{ij}\,\mathrm{softmax}_j(\mathrm{LeakyReLU}(a \cdot x_i + b \cdot x_j))` over the edges into i, whose only
+    parameters are a and b.
 
     Args:
         adjacency: how it is normalised: ``sym``, ``row``, ``none`` or ``attention``.

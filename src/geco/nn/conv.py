@@ -2,7 +2,7 @@ r"""The GECO operator and layer, to be read top to bottom.
 
 The global block has two forms of the same computation. The plain one is written here, in the paper's names and stock
 operators. The fast one, on a CPU, is a single function beneath it (`geco.nn.ops.global_context`) that never makes the
-tensors written here.
+normalised [X, ÂX].
 
 Shapes: N nodes, M edges, C input channels, D channels, K order.
 """

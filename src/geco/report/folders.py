@@ -83,7 +83,7 @@ def _take(folder: Path, found: Found) -> None:
     try:
         record = read_seed(folder)
     except UsageError as error:
-        why = str(error).removeprefix(f"{folder} ").removeprefix(f"{folder}/")
+        why = str(error).replace(f"{folder} ", "it ", 1).removeprefix(f"{folder}/")
         found.problems.append(Problem(folder, why, isinstance(error, NotYet)))
         return
     home = folder.parent if folder.name.startswith("seed-") else folder

@@ -150,11 +150,12 @@ def described(info: Info, config: Config, kept: Sequence[Kept]) -> str:
     m, about, result = config.model, kept[0].about, kept[0].result
     body = f"{m.name} of {m.local} and {m.mixer}" if m.name == "hybrid" else m.name
     parameters = f", {result['parameters']:,} parameters" if result else ""
+    context = f", filter {m.filter}, {m.permutation} order" if "geco" in (m.name, m.name == "hybrid" and m.mixer) else ""
     seeds = ", ".join(str(each.config.seed) for each in kept)
     unused = ", ".join(result.get("unused", ()))
     lines = {
         "data": _sizes(info, about.get("given")),
-        "network": f"{body}, {m.layers} layers of {m.hidden}{parameters}",
+        "network": f"{body}, {m.layers} layers of {m.hidden}{context}{parameters}",
         "seeds": seeds if len(kept) > 1 else f"{seeds}, best epoch {about['epoch']}",
         info.metric: "  ".join(f"{part} {_spread([each.about[part] for each in kept])}" for part in ("valid", "test")),
         **{name: f"valid {s['valid']:.4f}  test {s['test']:.4f}" for name, s in result.get("baseline", {}).items()},
