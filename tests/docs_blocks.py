@@ -130,10 +130,10 @@ def compare(expected: str, found: str, where: str) -> None:
         AssertionError: here prints
         ...
     """
-    parts = re.split(rf"(\.\.\.|{DECIMAL})", " ".join(expected.split()))
-    decimals = [part for part in parts[1::2] if part != "..."]
+    parts = re.split(rf"( ?\.\.\. ?|{DECIMAL})", " ".join(expected.split()))
+    decimals = [part for part in parts[1::2] if "..." not in part]
     parts[::2] = map(re.escape, parts[::2])
-    parts[1::2] = [".*?" if part == "..." else f"({DECIMAL})" for part in parts[1::2]]
+    parts[1::2] = [".*?" if "..." in part else f"({DECIMAL})" for part in parts[1::2]]
     match = re.fullmatch("".join(parts), " ".join(found.split()))
     near = match and all(abs(float(a) - float(b)) <= 0.05 for a, b in zip(decimals, match.groups(), strict=True))
     assert near, f"{where} prints\n{found}\nand not\n{expected}"
