@@ -150,7 +150,8 @@ def described(info: Info, config: Config, kept: Sequence[Kept]) -> str:
     m, about, result = config.model, kept[0].about, kept[0].result
     body = f"{m.name} of {m.local} and {m.mixer}" if m.name == "hybrid" else m.name
     parameters = f", {result['parameters']:,} parameters" if result else ""
-    context = f", filter {m.filter}, {m.permutation} order" if "geco" in (m.name, m.name == "hybrid" and m.mixer) else ""
+    mixed = m.mixer if m.name == "hybrid" else m.name
+    context = f", filter {m.filter}, {m.permutation} order" if mixed == "geco" else ""
     seeds = ", ".join(str(each.config.seed) for each in kept)
     unused = ", ".join(result.get("unused", ()))
     lines = {
