@@ -14,6 +14,7 @@ HOME = Path(__file__).parent.parent
 SOURCE, TESTS = HOME / "src" / "geco", HOME / "tests"
 # What is about no one module, and why.
 SCENARIOS = {
+    "browser/test_docs_site.py": "the site of make docs in a browser",
     "browser/test_explain_page.py": "explanations in a browser",
     "browser/test_report_page.py": "the report in a browser",
     "cli/test_first_use.py": "what a new user types, and once went wrong",

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from geco.explain.explanation import save
+from tests.browser.looking import SIZES, look, serious
 from tests.explain.test_explain import on_path
 from tests.explain.test_molecule import about
-
-HERE = Path(__file__).parent
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SIZES = [f"{width}-{theme}" for width in (390, 1280) for theme in ("light", "dark")]
 
 pytestmark = pytest.mark.slow
 
@@ -25,24 +19,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a visitor saw; screenshots are kept in $GECO_SCREENSHOTS if that is set."""
-    browser, folder = (
-        next((path for name in BROWSERS if (path := shutil.which(name))), None),
-        tmp_path_factory.mktemp("look"),
-    )
-    if browser is None or shutil.which("node") is None or not (HERE / "node_modules" / "axe-core").is_dir():
-        pytest.skip("needs Chromium, Node and what tests/browser/package.json names; `make browser-test` installs it")
+    folder = tmp_path_factory.mktemp("look")
     save([on_path(), about("CC(=O)Oc1ccccc1C(=O)O")], folder / "why.html", "geco explain runs/mine --node f")
-    words = [
-        "node",
-        str(HERE / "look.mjs"),
-        browser,
-        str(folder / "why.html"),
-        os.environ.get("GECO_SCREENSHOTS", str(folder)),
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return look(folder / "why.html", Path(os.environ.get("GECO_SCREENSHOTS", folder)))
 
 
 def test_nothing_goes_wrong_and_nothing_is_fetched(seen: dict[str, Any]) -> None:
@@ -52,7 +31,7 @@ def test_nothing_goes_wrong_and_nothing_is_fetched(seen: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("size", SIZES)
 def test_axe_finds_nothing_serious(size: str, seen: dict[str, Any]) -> None:
-    assert [found for found in seen["axe"][size] if found["impact"] in ("serious", "critical")] == []
+    assert serious(seen["axe"][size]) == []
 
 
 @pytest.mark.parametrize("size", SIZES)
