@@ -4,7 +4,8 @@ import time
 from dataclasses import replace
 
 from geco.configs import shipped
-from geco.console import Meter, print_table, show_log
+from geco.console import print_table, show_log
+from geco.meter import Meter
 from geco.train.build import prepared
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig, from_table, read_toml
 from geco.train.engine import Trainer

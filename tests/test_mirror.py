@@ -25,6 +25,7 @@ SCENARIOS = {
     "nn/test_explainers.py": "PyG's explainers on our layers",
     "nn/test_with_pyg.py": "PyG's other tools on our layers",
     "test_docs.py": "README and docs",
+    "test_examples.py": "the examples",
     "test_layers.py": "the package as a whole",
     "test_mirror.py": "the tests and the documentation",
     "test_recipes.py": "CONTRIBUTING.md",

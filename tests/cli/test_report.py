@@ -82,7 +82,12 @@ def test_figures(ending: str, run: Run, tmp_path: Path) -> None:
 def test_watching_follows_a_run_and_ends_cleanly(tmp_path: Path) -> None:
     folder, page = made_run(tmp_path / "a" / "seed-0", finished=False), tmp_path / "page.html"
     words = [sys.executable, "-m", "geco", "report", str(tmp_path / "a"), "--watch", "-o", str(page)]
-    watcher = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, as heirs do
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    try:
+        watcher = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, heard)
     try:
         _wait_for(lambda: page.exists())
         before = page.read_text()
@@ -95,7 +100,7 @@ def test_watching_follows_a_run_and_ends_cleanly(tmp_path: Path) -> None:
         _, said = watcher.communicate(timeout=90)
     finally:
         watcher.kill()
-        watcher.wait()
+        watcher.communicate()
     assert watcher.returncode == 0, said
     assert "Traceback" not in said
     assert "data-refresh" not in page.read_text()
