@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from geco import __version__
@@ -25,6 +27,7 @@ from geco.pages import (
     Scatter,
     Series,
     Table,
+    Tabs,
     Text,
 )
 from geco.tune.slots import GONE, latest
@@ -60,8 +63,10 @@ def study_page(tuner: Tuner, command: str) -> Page:
     if not done:
         return page.add(Text("No trial is complete yet."), *_listed(tuner, trials))
     page.add(Text(tuner.said(tuner.best) + ". Its settings:"), _settings(tuner))
-    page.add(Heading("History"), _history(tuner, trials), Heading("What mattered"), *_importance(tuner))
-    page.add(Heading("Score against each setting"), Facets(_slices(tuner, trials)))
+    page.add(Heading("History"), Tabs("History", _history(tuner, trials)))
+    page.add(Heading("What mattered"), *_importance(tuner))
+    slices = [_slice(tuner, name, setting) for name, setting in tuner.plan.space.items()]
+    page.add(Heading("Score of the complete trials against each setting"), Facets(slices))
     return page.add(*_listed(tuner, trials), Heading("What was tried"), Preformatted(space_toml(tuner.plan.space)))
 
 
@@ -96,26 +101,30 @@ def _settings(tuner: Tuner) -> Table:
     return Table(["setting", "best", "before"], rows, "What was tried, in the best trial and before")
 
 
-def _history(tuner: Tuner, trials: Sequence[FrozenTrial]) -> LineChart:
-    """Return scores by trial, and the best of those so far."""
-    ended = [trial for trial in trials if trial.value is not None]
-    x = [trial.user_attrs["slot"] + 1 for trial in ended]
-    y = [float(trial.value) if trial.value is not None else math.nan for trial in ended]
-    whole = [trial.state.name == "COMPLETE" for trial in ended]
+def _history(tuner: Tuner, trials: Sequence[FrozenTrial]) -> list[tuple[str, Block]]:
+    """Return scores by trial and the best of those so far, all of them and the upper half close up."""
+    ended = {trial.user_attrs["slot"] + 1: trial for trial in trials if trial.value is not None}
+    scores = {number: trial.value or 0.0 for number, trial in ended.items()}
+    complete = {number: scores[number] for number, trial in ended.items() if trial.state.name == "COMPLETE"}
     better = max if tuner.higher else min
-    best, found = [], math.nan
-    for value, complete in zip(y, whole, strict=True):
-        found = found if not complete else value if math.isnan(found) else better(found, value)
-        best.append(found)
-    parts = (("complete", True, 1), ("left early", False, 2))
-    series = [Series("best so far", x, best, look=0)]
-    for name, wanted, look in parts:
-        marks = [Mark(a, b) for a, b, complete in zip(x, y, whole, strict=True) if complete == wanted]
-        gaps = [math.nan] * len(x)  # marks without a line
-        series += [Series(name, x, gaps, marks=marks, look=look)] if marks else []
-    metric = tuner.dataset.info.metric
+    best = [better((v for n, v in complete.items() if n <= number), default=math.nan) for number in ended]
+    early = {number: score for number, score in scores.items() if number not in complete}
+    series = [Series("best so far", list(ended), best, look=0), *_marks("complete", complete, 1)]
+    series += _marks("left early", early, 2)
     note = "Marks are trials; the line is the best of the complete ones so far. A trial that was left early has its "
-    return LineChart("Validation by trial", "trial", metric, series, note=f"{note}best score until then.")
+    chart = LineChart("Validation by trial", "trial", tuner.dataset.info.metric, series, note=f"{note}best until then.")
+    ends = sorted((statistics.median(complete.values()), better(complete.values())))
+    if ends[0] == ends[1]:
+        return [("all", chart)]
+    room = (ends[1] - ends[0]) / 10
+    near = replace(chart, window=(ends[0] - room, ends[1] + room), note=f"{note}best until then. Only the better half.")
+    return [("all", chart), ("close up", near)]
+
+
+def _marks(name: str, scores: Mapping[int, float], look: int) -> list[Series]:
+    """Return marks without a line between them."""
+    gaps, marks = [math.nan] * len(scores), [Mark(x, y) for x, y in scores.items()]
+    return [Series(name, list(scores), gaps, marks=marks, look=look)] if scores else []
 
 
 def _importance(tuner: Tuner) -> list[Block]:
@@ -127,23 +136,18 @@ def _importance(tuner: Tuner) -> list[Block]:
     return [BarChart("Importance of settings", "share", list(found.items()), note=note)]
 
 
-def _slices(tuner: Tuner, trials: Sequence[FrozenTrial]) -> list[Block]:
-    """Return a chart for each setting that was varied."""
-    return [_slice(tuner, name, setting, trials) for name, setting in tuner.plan.space.items()]
-
-
-def _slice(tuner: Tuner, name: str, setting: Setting, trials: Sequence[FrozenTrial]) -> Block:
-    metric, groups, labels = tuner.dataset.info.metric, [], [_words(v) for v in getattr(setting, "values", ())]
-    for look, state in enumerate(("COMPLETE", "PRUNED"), 1):
-        chosen = [t for t in trials if t.state.name == state and t.value is not None and name in t.params]
-        x = [_place(tuner.values(trial)[name], setting) for trial in chosen]
-        said = [f"trial {trial.user_attrs['slot'] + 1}: {_words(tuner.values(trial)[name])}" for trial in chosen]
-        scores = [float(t.value) for t in chosen if t.value is not None]
-        groups += [Points(NAMES[state], x, scores, said, look)] if chosen else []
+def _slice(tuner: Tuner, name: str, setting: Setting) -> Block:
+    """Return the scores of the complete trials against one setting."""
+    chosen = [(trial, tuner.values(trial)[name]) for trial in tuner.complete]
+    x = [_place(value, setting) for _, value in chosen]
+    said = [f"trial {trial.user_attrs['slot'] + 1}: {_words(value)}" for trial, value in chosen]
+    points = Points("complete", x, [trial.value or 0.0 for trial, _ in chosen], said)
     numbered = isinstance(setting, Choice) and not _numbers(setting)
-    note = ", ".join(f"{number}: {label}" for number, label in enumerate(labels)) if numbered else ""
+    labels = [f"{number}: {_words(value)}" for number, value in enumerate(getattr(setting, "values", ()))]
     log = _factors(setting) if isinstance(setting, Choice) else setting.log
-    return Scatter(name, f"{name}, by number" if numbered else name, metric, groups, log_x=log, note=note)
+    x_name = f"{name}, by number" if numbered else name
+    note = ", ".join(labels) if numbered else ""
+    return Scatter(name, x_name, tuner.dataset.info.metric, [points], log_x=log, note=note)
 
 
 def _numbers(setting: Choice) -> bool:

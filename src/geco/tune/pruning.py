@@ -29,9 +29,13 @@ def pruner(name: PrunerName, config: Config) -> BasePruner:
     from optuna.pruners import HyperbandPruner, MedianPruner, NopPruner
 
     class BySlot(HyperbandPruner):
-        """Brackets by the slot of a trial, which a trial that is trained again keeps, and not by its number."""
+        """Brackets by the slot of a trial, which a trial that is trained again keeps, and not by its number; what
+        failed is in none.
+        """
 
         def _get_bracket_id(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> int:
+            if trial.state == optuna.trial.TrialState.FAIL:
+                return -1
             plain = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING)
             plain.number = trial.user_attrs.get("slot", trial.number)
             return super()._get_bracket_id(study, plain)
