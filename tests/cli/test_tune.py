@@ -41,6 +41,7 @@ def test_from_a_name_to_settings_that_train(
         "space.toml",
         "best.toml",
         "page.html",
+        "record.json",
         "best/seed-0/result.json",
         "best/seed-1/config.toml",
     ):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import sys
 from pathlib import Path
 
 import optuna
@@ -101,10 +100,3 @@ def test_a_locked_file_is_waited_for_and_then_named(path: Path, monkeypatch: pyt
 def test_a_file_that_cannot_be_written(why: str) -> None:
     with pytest.raises(ResourceError, match=why), stored(Path("study.db")):
         raise sqlite3.OperationalError(why)
-
-
-def test_without_optuna_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "optuna.exceptions", None)
-    with pytest.raises(UsageError, match=r'pip install "geco-graph\[tune\]"'):
-        open_study(tmp_path / "study.db", ABOUT, higher=True)
-    assert not list(tmp_path.iterdir())

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,64 +19,62 @@ from tests.train.runs import child, in_child, on_call, wait
 from tests.tune.studies import DATA, PLAN, came_to, nothing, run
 
 Patch = pytest.MonkeyPatch
-TRIALS = 13  # more than the ten that are drawn at random
-COMMON = {"trials": TRIALS, "config": replace(PLAN.config, train=replace(PLAN.config.train, epochs=3))}
+SHORT = replace(PLAN.config, train=replace(PLAN.config.train, epochs=3))
 
 
-@pytest.fixture(scope="module")
-def through(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
-    """What a study comes to that is never stopped."""
-    return came_to(run(tmp_path_factory.mktemp("through"), **COMMON))
-
-
-def test_it_begins_with_the_configuration_and_tries_others(through: dict[int, Any]) -> None:
-    assert len(through) == TRIALS
-    assert through[0][0] == {
-        "optim.lr": 0.01,
-        "model.hidden": 8,
-        "model.layers": 1,
-        "model.dropout": through[0][0]["model.dropout"],
-    }
-    assert len({repr(params) for params, *_ in through.values()}) > TRIALS // 2
-    assert {state for _, state, *_ in through.values()} <= {"COMPLETE", "PRUNED"}
-
-
-@pytest.mark.parametrize("pruner", ["median", "hyperband"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_study_that_was_stopped_or_killed_comes_to_the_same_trials(
-    through: dict[int, Any], pruner: str, number: int, monkeypatch: Patch, tmp_path: Path
-) -> None:
-    wanted = through if pruner == "median" else came_to(run(tmp_path / "through", pruner=pruner, **COMMON))
-    out = tmp_path / "killed"
+def killed_and_gone_on_with(folder: Path, monkeypatch: Patch, number: int, step: int, **plan: Any) -> Tuner:
+    """Stop a study by a signal at a step of its training, then work on it to the end."""
 
     def work() -> None:
         stopped: list[int] = []
         signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
-        run(out, stopped=lambda: bool(stopped), pruner=pruner, **COMMON)
+        run(folder, stopped=lambda: bool(stopped), **plan)
 
     with monkeypatch.context() as patch:
-        on_call(patch, Trainer, "step", 32, lambda: os.kill(os.getpid(), number))
-        code, err = child(patch, out, work)
+        on_call(patch, Trainer, "step", step, lambda: os.kill(os.getpid(), number))
+        code, err = child(patch, folder, work)
     assert code == (-signal.SIGKILL if number == signal.SIGKILL else 99), err
-    tuner = run(out, pruner=pruner, **COMMON)
+    return run(folder, **plan)
+
+
+def test_a_study_that_was_killed_comes_to_the_same_trials(monkeypatch: Patch, tmp_path: Path) -> None:
+    plan = {"trials": 4, "config": SHORT}
+    wanted = came_to(run(tmp_path / "through", **plan))
+    tuner = killed_and_gone_on_with(tmp_path / "killed", monkeypatch, signal.SIGKILL, 5, **plan)
     assert came_to(tuner) == wanted
-    assert Counter(trial.state.name for trial in tuner.study.get_trials())["FAIL"] == 1
-    assert len(tuner.study.get_trials()) == TRIALS + 1
+    first = wanted[0][0]
+    assert first == {"optim.lr": 0.01, "model.hidden": 8, "model.layers": 1, "model.dropout": first["model.dropout"]}
+    assert len({repr(params) for params, *_ in wanted.values()}) == 4
+    assert [trial.state.name for trial in tuner.study.get_trials()].count("FAIL") == 1
+    assert len(tuner.study.get_trials()) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pruner", "step"), [("median", 32), ("hyperband", 14)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_same_with_trials_that_are_drawn_by_what_was_found(
+    pruner: str, step: int, number: int, monkeypatch: Patch, tmp_path: Path
+) -> None:
+    plan = {"trials": 13, "config": SHORT, "pruner": pruner}  # ten are drawn at random
+    wanted = came_to(run(tmp_path / "through", **plan))
+    tuner = killed_and_gone_on_with(tmp_path / "killed", monkeypatch, number, step, **plan)
+    assert came_to(tuner) == wanted
+    assert [trial.state.name for trial in tuner.study.get_trials()].count("FAIL") == 1
 
 
 def test_one_of_two_workers_is_killed_and_no_trial_is_lost(monkeypatch: Patch, tmp_path: Path) -> None:
     out = tmp_path / "study"
-    Tuner(replace(PLAN, trials=8), DATA, out)
+    Tuner(replace(PLAN, trials=5), DATA, out)
     monkeypatch.setenv("CHILD_ERR", str(tmp_path / "err"))
     with monkeypatch.context() as patch:
         on_call(patch, Trainer, "step", 6, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        killed = in_child(lambda: run(out, trials=8))
-    other = in_child(lambda: run(out, trials=8))
+        killed = in_child(lambda: run(out, trials=5))
+    other = in_child(lambda: run(out, trials=5))
     assert wait(killed) == -signal.SIGKILL
     assert wait(other) == 0, (tmp_path / "err").read_text()
-    tuner = Tuner(replace(PLAN, trials=8), DATA, out)
+    tuner = Tuner(replace(PLAN, trials=5), DATA, out)
     slots = latest(tuner.study)
-    assert sorted(slots) == list(range(8))
+    assert sorted(slots) == list(range(5))
     assert all(trial.state.name in ("COMPLETE", "PRUNED") for trial in slots.values())
     failed = [trial for trial in tuner.study.get_trials() if trial.state.name == "FAIL"]
     assert len(failed) == 1
@@ -116,7 +113,7 @@ def test_where_no_trial_is_finished_the_commonest_reason_is_said(
 ) -> None:
     monkeypatch.setattr(Trainer, "step", fail_with(error))
     tuner = run(tmp_path, trials=2)
-    with pytest.raises(kind, match="no trial in .* was finished.*2 of 2 that failed: ") as caught:
+    with pytest.raises(kind, match=r"no trial in .* was finished.*2 of 2 that failed: ") as caught:
         _ = tuner.best
     assert caught.value.exit_code == code
     assert "none is complete yet" in tuner.line(latest(tuner.study)[1])
@@ -133,7 +130,7 @@ def test_a_trial_that_fails_does_not_stop_the_others(monkeypatch: Patch, tmp_pat
 
 def test_the_time_for_all_ends_the_trial_that_runs(tmp_path: Path) -> None:
     tuner = run(tmp_path, trials=2, seconds=1e-9)
-    with pytest.raises(ResourceError, match="no trial in .* is finished yet; give more --timeout"):
+    with pytest.raises(ResourceError, match=r"no trial in .* is finished yet; give more --timeout"):
         _ = tuner.best
     assert len(came_to(run(tmp_path, trials=2))) == 2
 
@@ -145,12 +142,8 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_what_cannot_change_and_what_can(tmp_path: Path) -> None:
     run(tmp_path, trials=1)
-    run(
-        tmp_path,
-        trials=2,
-        limits=Limits(seconds=100.0),
-        config=replace(PLAN.config, train=replace(PLAN.config.train, threads=0)),
-    )
+    elsewhere = replace(PLAN.config, train=replace(PLAN.config.train, threads=0))
+    run(tmp_path, trials=2, limits=Limits(seconds=100.0), config=elsewhere)
     for changes, wanted in (
         ({"config": replace(PLAN.config, seed=1)}, "settings.seed: 0 there, 1 now"),
         ({"space": {name: PLAN.space[name] for name in ("optim.lr", "model.hidden")}}, "space.model.dropout"),
@@ -161,6 +154,13 @@ def test_what_cannot_change_and_what_can(tmp_path: Path) -> None:
     other = replace(DATA, arrays={**DATA.arrays, "node/x": DATA.arrays["node/x"] + 1})
     with pytest.raises(UsageError, match=re.escape("data.fingerprint")):
         Tuner(PLAN, other, tmp_path)
+
+
+def test_without_optuna_it_says_what_to_install(monkeypatch: Patch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r'pip install "geco-graph\[tune\]"'):
+        Tuner(PLAN, DATA, tmp_path / "study")
+    assert not (tmp_path / "study").exists()
 
 
 def test_another_metric_must_suit() -> None:

@@ -121,7 +121,8 @@ def _work(tuner: Tuner, options: TuneOptions) -> None:
     """Train trials, then the winner."""
     from geco.cli.train import asked_to_stop
     from geco.tune.page import write_page
-    from geco.tune.winner import winner_toml, write_winner
+    from geco.tune.record import write_record
+    from geco.tune.winner import winner_toml
 
     print_line(f"{options.trials} trials by validation {tuner.dataset.info.metric}, in {tuner.folder}")
 
@@ -139,14 +140,15 @@ def _work(tuner: Tuner, options: TuneOptions) -> None:
     best = tuner.best
     config = tuner.config(best.params)
     write_page(tuner, _command())
-    write_winner(tuner.folder / "best.toml", winner_toml(config, tuner.said(best)))
+    write_record(tuner, _command())
     print_line(f"{tuner.said(best)}; {tuner.folder / 'best.toml'}, {tuner.folder / 'page.html'}")
-    _train_winner(options, tuner, config)
+    _train_winner(options, tuner, config, winner_toml(config, tuner.said(best)))
 
 
-def _train_winner(options: TuneOptions, tuner: Tuner, config: Config) -> None:
-    """Train the winner as `geco train` does, unless another worker is at it."""
+def _train_winner(options: TuneOptions, tuner: Tuner, config: Config, toml: str) -> None:
+    """Write the winner's settings and train it as `geco train` does, unless another worker is at it."""
     from geco.cli.train import train_on
+    from geco.store import write_file
     from geco.train.build import encoded
     from geco.tune.winner import make_room
 
@@ -154,6 +156,7 @@ def _train_winner(options: TuneOptions, tuner: Tuner, config: Config) -> None:
     try:
         with lock:
             out = tuner.folder / "best"
+            write_file(tuner.folder / "best.toml", toml.encode())
             make_room(out, config)
             plain = TrainOptions(
                 dataset=config.data.name, data_dir=options.data_dir, out=out, seeds=options.seeds, resume="auto",

@@ -5,6 +5,7 @@ changed then.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import logging
 import sqlite3
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
     from optuna import Study
     from optuna.storages import RDBStorage
 
-__all__ = ["FORMAT", "NAME", "open_study", "quiet", "stored"]
+__all__ = ["FORMAT", "NAME", "check_optuna", "open_study", "quiet", "stored"]
 
 FORMAT = 1  # of what this package keeps in a study
 NAME = "geco"  # of the one study in a file; Hyperband's brackets depend on it
 WAIT = 60.0  # seconds for others to let go of the file
 HEARTBEAT, GRACE = 60, 180  # seconds between two signs of life of a trial, and from the last one to its being given up
-MISSING = 'tuning needs Optuna: pip install "geco-graph[tune]"'
+
+
+def check_optuna() -> None:
+    """Refuse to go on without Optuna, saying how to install it."""
+    if importlib.util.find_spec("optuna") is None:
+        raise UsageError('tuning needs Optuna: pip install "geco-graph[tune]"')
 
 
 @contextlib.contextmanager
@@ -44,11 +50,9 @@ def quiet() -> Iterator[None]:
 @contextlib.contextmanager
 def stored(path: Path) -> Iterator[None]:
     """Say in one line what goes wrong with the file of a study."""
-    try:
-        import sqlalchemy.exc
-        from optuna.exceptions import StorageInternalError
-    except ImportError as error:
-        raise UsageError(MISSING) from error
+    import sqlalchemy.exc
+    from optuna.exceptions import StorageInternalError
+
     try:
         yield
     except (sqlite3.Error, sqlalchemy.exc.SQLAlchemyError, StorageInternalError) as error:

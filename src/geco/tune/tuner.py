@@ -22,7 +22,7 @@ from geco.tune.pruning import PrunerName, pruner
 from geco.tune.slots import GONE, Slots, latest
 from geco.tune.space import Space
 from geco.tune.space_file import space_toml, with_values
-from geco.tune.storage import open_study, stored
+from geco.tune.storage import check_optuna, open_study, stored
 from geco.tune.trial import NO_LIMITS, Ended, Limits, Stopped, train_trial
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Tuner:
     """
 
     def __init__(self, plan: Plan, dataset: GraphDataset, folder: Path) -> None:
+        check_optuna()
         self.plan, self.dataset, self.folder = plan, dataset, folder
         self.higher = METRICS[dataset.info.metric].better == "higher"
         about = plan.about(dataset)
@@ -106,7 +107,7 @@ class Tuner:
         def late() -> bool:
             return bool(self.plan.seconds) and time.monotonic() - begin > self.plan.seconds
 
-        with self.slots:
+        with stored(self.folder / "study.db"), self.slots:
             while not late() and not stopped():
                 trial = self.slots.claim()
                 if trial is not None:

@@ -10,7 +10,7 @@ from geco.store import write_file
 from geco.train.config import Config, to_toml
 from geco.train.configured import configured
 
-__all__ = ["make_room", "winner_toml", "write_winner"]
+__all__ = ["make_room", "winner_toml"]
 
 
 def winner_toml(config: Config, said: str) -> str:
@@ -36,11 +36,6 @@ def winner_toml(config: Config, said: str) -> str:
     own = configured(config.data.name, [], {}, "the data set's own configuration")
     base = replace(own, data=replace(own.data, name=""), seed=config.seed)  # its name is needed to find the own one
     return f"# {said}\n\n{to_toml(config, base)}"
-
-
-def write_winner(path: Path, text: str) -> None:
-    """Write the file of the winner."""
-    write_file(path, text.encode())
 
 
 def make_room(folder: Path, config: Config) -> None:
