@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from gc import collect
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -103,7 +103,7 @@ def train_trial(
             raise
         ended = _failed(f"out of memory: {str(error).partition(chr(10))[0]}", ResourceError.exit_code, facts)
     finally:
-        gc.collect()  # the network goes before the next one comes
+        collect()  # the network goes before the next one comes
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     return Ended(ended.state, ended.value, {**ended.facts, "seconds": round(time.monotonic() - begin, 2)})
