@@ -99,9 +99,9 @@ def train_trial(
     except ValueError as error:  # settings that do not go together, as `geco.nn` refuses them
         ended = _failed(str(error), UsageError.exit_code, facts)
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not any(word in str(error).lower() for word in OOM):
-            raise
-        ended = _failed(f"out of memory: {str(error).partition(chr(10))[0]}", ResourceError.exit_code, facts)
+        memory = isinstance(error, MemoryError) or any(word in str(error).lower() for word in OOM)
+        what, code = ("out of memory", ResourceError.exit_code) if memory else (type(error).__name__, 1)
+        ended = _failed(f"{what}: {str(error).partition(chr(10))[0]}".removesuffix(": "), code, facts)
     finally:
         collect()  # the network goes before the next one comes
         if torch.cuda.is_available():

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Display", "Plan", "Tuner", "with_metric"]
 
 POLL = 1.0  # seconds between two looks at what other workers do
-ERRORS: dict[int, type[GecoError]] = {5: NumericalError, 6: ResourceError}
+ERRORS: dict[int, type[GecoError]] = {1: GecoError, 5: NumericalError, 6: ResourceError}
 
 
 class Display(Protocol):
