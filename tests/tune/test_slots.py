@@ -86,6 +86,34 @@ def test_a_process_that_was_killed_while_it_claimed_is_gone(tmp_path: Path) -> N
         assert states(slots) == ["FAIL", "RUNNING"]
 
 
+def test_slots_that_were_never_drawn_are_drawn_as_they_would_have_been(tmp_path: Path) -> None:
+    for folder in ("through", "killed"):
+        (tmp_path / folder).mkdir()
+    with worker(tmp_path / "through", total=3) as slots:
+        trials = [slots.claim() for _ in range(3)]
+        wanted = {trial.user_attrs["slot"]: trial.params for trial in trials if trial is not None}
+    with worker(tmp_path / "killed", total=3) as slots:
+        for number in (2, 1, 0):  # the oldest that waits is not of the first slot
+            slots._add(number, {})
+        trials = [slots.claim() for _ in range(3)]
+        found = {trial.user_attrs["slot"]: trial.params for trial in trials if trial is not None}
+    assert found == wanted
+    assert len(wanted) == 3
+
+
+@pytest.mark.parametrize("facts", [["again"], ["again", "reason"], []])
+def test_a_stop_that_is_killed_half_way_loses_no_slot(tmp_path: Path, facts: list[str]) -> None:
+    with worker(tmp_path, total=1) as slots:
+        trial = slots.claim()
+        assert trial is not None
+        for name in facts:
+            trial.set_user_attr(name, {"again": True, "reason": "stopped"}[name])
+    with worker(tmp_path, total=1) as slots:
+        again = slots.claim()
+        assert again is not None
+        assert again.user_attrs["deaths"] == (0 if facts else 1)
+
+
 def test_a_slot_whose_processes_are_always_gone_is_given_up(tmp_path: Path) -> None:
     for _ in range(DEATHS):
         with worker(tmp_path, total=1) as slots:

@@ -72,10 +72,10 @@ class Slots:
         with self.lock, stored(self.folder / "study.db"), quiet():
             self._bury()
             slots = latest(self.study)
-            waiting = [number for number, trial in slots.items() if trial.state.name == "WAITING"]
+            waiting = {trial.number: slot for slot, trial in slots.items() if trial.state.name == "WAITING"}
             if not waiting and len(slots) >= self.total:
                 return None
-            number = min(waiting, default=len(slots))
+            number = waiting[min(waiting)] if waiting else len(slots)  # Optuna takes the oldest that waits
             if not waiting:
                 self._add(number, self.first if number == 0 else {})
             self.study.sampler = _sampler(self.seed, number)
@@ -91,7 +91,11 @@ class Slots:
         return bool(states & {"WAITING", "RUNNING"})
 
     def end(self, trial: Trial, state: str, value: float | None = None, **facts: Any) -> bool:
-        """Note how a trial ended; False if it was given up as gone before, and is another worker's now."""
+        """Note how a trial ended; False if it was given up as gone before, and is another worker's now.
+
+        Facts are written one by one: a process that is killed between two of them leaves a trial that failed without a
+        reason, or to be trained again, if ``again`` comes before ``reason``.
+        """
         import optuna
 
         with self.lock, stored(self.folder / "study.db"):

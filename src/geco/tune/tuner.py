@@ -127,7 +127,7 @@ class Tuner:
                     trial, partial(self.config, trial.params), self.dataset, self.plan.limits, heard, stop
                 )
         except (Stopped, KeyboardInterrupt, SystemExit) as end:
-            self.slots.end(trial, "FAIL", reason="stopped", again=True)
+            self.slots.end(trial, "FAIL", again=True, reason="stopped")  # in this order: see Slots.end
             if not isinstance(end, Stopped):
                 raise
             return
