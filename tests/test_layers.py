@@ -39,9 +39,10 @@ ALLOWED: dict[str, set[str]] = {
     "explain": BASE | {"nn", "data", "pages"},
     "train.metrics": {"errors"},
     "train": BASE | DATA | {"nn", "pages", "train.metrics", "configs", "explain"},
+    "tune": BASE | DATA | {"nn", "pages", "train", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "pages", "train", "train.metrics"},
     "studies": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "explain"},
-    "cli": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain"},
+    "cli": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune"},
     "__main__": {"cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))

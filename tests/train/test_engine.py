@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -114,6 +115,16 @@ def test_result_is_the_test_score_at_the_best_validation_epoch(one: GraphDataset
     best = max(lines, key=lambda line: (line["valid"], -line["epoch"]))
     assert (result["epoch"], result["valid"], result["test"]) == (best["epoch"], best["valid"], best["test"])
     assert read_entry(tmp_path / "best").about["epoch"] == best["epoch"]
+
+
+def test_without_the_test_part_nothing_depends_on_it(one: GraphDataset) -> None:
+    lines: list[dict[str, Any]] = []
+    trainer = Trainer(SMALL, one, tell=lines.append, parts=("valid",))
+    result = trainer.fit()
+    whole = Trainer(SMALL, one).fit()
+    assert result["valid"] == whole["valid"]
+    assert "test" in whole
+    assert "test" not in repr([result, lines, trainer.state.history, trainer.kept.about["report"]])
 
 
 def test_early_stopping(one: GraphDataset) -> None:

@@ -31,6 +31,7 @@ __all__ = ["COMMANDS", "main"]
 # Command: the module and function behind it, whose signature gives its flags, and what it does.
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("geco.cli.train:train", "train GECO or a baseline on a data set"),
+    "tune": ("geco.cli.tune:tune", "find settings by many trials, judged by validation alone"),
     "eval": ("geco.cli.use:evaluate", "score a trained network on its data set"),
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
     "explain": ("geco.cli.explain:explain", "why a trained network predicts what it does, node by node"),

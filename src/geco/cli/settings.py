@@ -1,9 +1,12 @@
-"""What ``geco train`` is asked: its words, read once, over the configurations they name. Nothing here imports torch."""
+"""What ``geco train`` and its like are asked: words, read once, over the configurations they name. Nothing here imports
+torch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass
-from typing import Annotated, Any, Literal, Required, TypedDict, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar, get_args, get_type_hints
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
@@ -13,10 +16,12 @@ from geco.errors import UsageError
 from geco.train.config import Config, DataConfig, ModelConfig, OptimConfig, TrainConfig
 from geco.train.configured import SECTIONS, configured
 
-__all__ = ["TrainOptions", "read"]
+__all__ = ["Files", "Named", "Seeds", "TrainOptions", "read", "read_options"]
 
-PROG = "geco train"
 HELP = ("-h", "--help")
+T = TypeVar("T")
+Named = Annotated[Positional[str], arg(metavar="[NAME]")]
+Files = Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="FILE|NAME")]
 Seeds = Annotated[tuple[int, ...], arg(metavar="S ...", help="One run for each. NAME cannot follow the numbers.")]
 
 
@@ -24,9 +29,9 @@ Seeds = Annotated[tuple[int, ...], arg(metavar="S ...", help="One run for each. 
 class TrainOptions:
     """Train a network, and print the test score at the best validation epoch."""
 
-    dataset: Annotated[Positional[str], arg(metavar="[NAME]")] = "digits"
+    dataset: Named = "digits"
     """Data set; without one, that of --data.name, of --config, or scikit-learn's digits."""
-    config: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="FILE|NAME")] = ()
+    config: Files = ()
     """TOML file with settings, or the name of a shipped one; flags go before it, and so do further files."""
     data_dir: Folder = None
     """Folder with raw data sets; $GECO_DATA if not given."""
@@ -60,12 +65,24 @@ def read(words: list[str]) -> TrainOptions:
 
     A setting is that of its flag, else of ``--config``, else of the data set's own configuration, else the default.
     """
-    given = _given([word for word in words if word not in HELP])
+    return read_options(TrainOptions, "geco train", words, lambda config: {"seeds": (config.seed,)})
+
+
+def read_options(kind: type[T], prog: str, words: list[str], defaults: Callable[[Config], dict[str, Any]]) -> T:
+    """Return the options of a command that takes the settings of `geco train`.
+
+    Args:
+        kind: dataclass of its options: ``dataset``, ``config``, ``init_from``, one for each section, and its own.
+        prog: what it is called.
+        words: of the command line.
+        defaults: what options of its own are without their flags, by the configuration.
+    """
+    given = _given([word for word in words if word not in HELP], kind, prog)
     config = _configuration(given)
     settings = {"dataset": config.data.name} | {key: getattr(config, key) for key in SECTIONS}
-    options = TrainOptions(**{"seeds": (config.seed,), "init_from": config.init_from} | given | settings)
+    options = kind(**{"init_from": config.init_from, **defaults(config)} | given | settings)
     if set(words) & set(HELP):
-        tyro.cli(TrainOptions, default=options, args=["--help"], prog=PROG, config=[FlagCreatePairsOff])
+        tyro.cli(kind, default=options, args=["--help"], prog=prog, config=[FlagCreatePairsOff])
     return options
 
 
@@ -83,16 +100,16 @@ def _named(given: dict[str, Any]) -> str | None:
     return names.pop() if names else None
 
 
-def _given(words: list[str]) -> dict[str, Any]:
+def _given(words: list[str], kind: type, prog: str) -> dict[str, Any]:
     """Return the options that the words give and no others, unchecked: a table to go over another.
 
     Every switch can be turned on and off, whatever it is without the flag.
 
     Example:
-        >>> _given(["--model.hidden", "8", "cora", "--model.no-block-norm"])["model"]
+        >>> _given(["--model.hidden", "8", "cora", "--model.no-block-norm"], TrainOptions, "geco train")["model"]
         {'hidden': 8, 'block_norm': False}
     """
-    found: dict[str, Any] = tyro.cli(_sparse(TrainOptions), args=words, prog=PROG)
+    found: dict[str, Any] = tyro.cli(_sparse(kind), args=words, prog=prog)
     return found
 
 

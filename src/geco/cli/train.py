@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from geco.data.dataset import GraphDataset
     from geco.train.engine import Trainer
 
-__all__ = ["read", "train"]
+__all__ = ["asked_to_stop", "read", "train", "train_on"]
 
 
 def train(options: TrainOptions) -> None:
@@ -35,14 +35,20 @@ def train(options: TrainOptions) -> None:
 
     _check(options)
     config = options.resolved(options.seeds[0])
-    out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     dataset = prepared(config, options.data_dir, options.offline)
     if options.dry_run:
         print(to_toml(chosen(config, dataset)))
         return _dry_run(config, dataset)
+    train_on(options, dataset)
+
+
+def train_on(options: TrainOptions, dataset: GraphDataset) -> None:
+    """Train all seeds on a data set that is prepared, and print what came of it."""
+    config = options.resolved(options.seeds[0])
+    out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     print(f"settings that are not the defaults (all are in config.toml below {out}):\n")
     print(to_toml(config, Config(seed=config.seed)) or "none\n")
-    with _signals() as stopped:
+    with asked_to_stop() as stopped:
         if options.jobs > 1:
             results = in_parallel(options, out, _in_process, stopped)
         else:
@@ -95,7 +101,7 @@ def _in_process(
     from geco.train.build import prepared
 
     dataset = prepared(options.resolved(seed), options.data_dir, options.offline)
-    with _signals([number for number in STOPS if number != signal.SIGINT], b"") as stopped:
+    with asked_to_stop([number for number in STOPS if number != signal.SIGINT], b"") as stopped:
         return _one(options, dataset, seed, folder, stopped, tell)
 
 
@@ -142,7 +148,7 @@ def _conclude(results: dict[int, dict[str, Any]], out: Path, config: Config) -> 
 
 
 @contextlib.contextmanager
-def _signals(
+def asked_to_stop(
     numbers: Sequence[int] = STOPS, answer: bytes = b"stopping after this step; once more to stop at once\n"
 ) -> Iterator[Callable[[], bool]]:
     """Turn the first request to stop into a flag that the loop asks for; a second one ends at once."""

@@ -54,6 +54,7 @@ class Trainer:
         schema: how the user's files were read, kept beside the weights so that new ones can be read alike.
         tell: called with every evaluation, and the best one so far as ``best``.
         stop: asked after every step and every epoch whether to save and leave.
+        parts: of the split that are scored; without ``test`` nothing of a run depends on or tells of that part.
     """
 
     def __init__(
@@ -66,9 +67,11 @@ class Trainer:
         schema: dict[str, Any] | None = None,
         tell: Callable[[dict[str, Any]], None] = lambda line: None,
         stop: Callable[[], bool] = lambda: False,
+        parts: tuple[str, ...] = ("valid", "test"),
     ) -> None:
         config = chosen(config, dataset)
         self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
+        self.parts = parts
         self.given, self.kept, self.timing = given(dataset), Entry({}, {}), list[dict[str, Any]]()
         if config.train.threads:
             torch.set_num_threads(config.train.threads)
@@ -80,7 +83,7 @@ class Trainer:
         self.optimizer = make_optimizer(self.model, config.optim)
         self.average = averaged(self.model, config.optim.average) if config.optim.average else None
         self.state = State()
-        self.baseline = constant(dataset, config.data.split)
+        self.baseline = constant(dataset, config.data.split) if "test" in parts else {}
         self.unused = unused_fields(self.model, dataset)
         self.pulse: Callable[[float], None] = lambda epochs: None  # called after every step with the epochs done
         self.run = None if folder is None else RunFolder(Path(folder), config, resume)
@@ -264,7 +267,7 @@ class Trainer:
     def _evaluate(self, trained: dict[str, float], begin: float) -> None:
         """Score the network, log the scores beside what training says, and keep the weights if they are the best."""
         half_way = time.perf_counter()
-        outputs = self.judged(("valid", "test"))
+        outputs = self.judged(self.parts)
         scores: dict[str, Any] = {part: score(outputs[part], self.info) for part in outputs}
         named = {part: by_target(outputs[part], self.info) for part in outputs}
         scores |= {"targets": named} if any(named.values()) else {}
@@ -273,17 +276,18 @@ class Trainer:
         self.state.history.append(line)
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
-            self._keep(outputs["test"])
+            self._keep(outputs.get("test"))
         self.state.waits.append(self.state.epoch - self.state.best["epoch"])
         timing = {"train": half_way - begin, "evaluate": time.perf_counter() - half_way}
         self.timing.append({"epoch": self.state.epoch, **timing})
         if self.run is not None:
             self.run.log(line, timing, peak(self.device))
-        self.tell({**line, "best": {key: self.state.best[key] for key in ("epoch", "valid", "test")}})
+        self.tell({**line, "best": {key: self.state.best[key] for key in ("epoch", *self.parts)}})
 
-    def _keep(self, test: Judged) -> None:
+    def _keep(self, test: Judged | None) -> None:
         """Keep the weights of now as the best ones, on disk or in memory, with what reports show of the test part."""
-        report = {"outcome": outcome(test, self.info), "parameters": self.parameters, "baseline": self.guesses}
+        told = {} if test is None else outcome(test, self.info)
+        report = {"outcome": told, "parameters": self.parameters, "baseline": self.guesses}
         about = {**self._about(), "report": report}
         if self.run is None:
             self.kept = checkpoint.best_of(self.state, self.evaluated, about)
