@@ -106,7 +106,11 @@ class ModelConfig:
     mixer: Mixer = "geco"
     """Global mixer of a hybrid."""
     mixer_dropout: float = 0.0
-    """Of the attention weights in a hybrid with attention."""
+    """Of the attention weights in a hybrid with attention or Exphormer."""
+    expander_degree: int = 5
+    """Permutations of Exphormer's random graph, whose degree is twice this; 0 is none."""
+    virtual_nodes: int = 1
+    """Virtual nodes of Exphormer; 0 is none."""
     layer_norm: Literal["batch", "layer"] = "batch"
     """Norms of a hybrid."""
     block_norm: bool = True
@@ -157,6 +161,8 @@ class ModelConfig:
             encoding_width=1,
             head_layers=1,
             diffusion=0,
+            expander_degree=0,
+            virtual_nodes=0,
         )
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:

@@ -2,8 +2,9 @@ r"""Global mixers by name: modules that pass information between all nodes of ea
 
 All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it;
 nodes need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with
-what else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Cascade`), ``edge_attr`` (`Cascade`),
-``permutation`` (those for which the node order matters) and ``graph`` (all), a prepared one that stands for these.
+what else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Exphormer`, `Cascade`), ``edge_attr`` (`Exphormer`,
+`Cascade`), ``permutation`` (those for which the node order matters) and ``graph`` (all), a prepared one that stands for
+these.
 """
 
 from __future__ import annotations
@@ -17,10 +18,22 @@ from torch import nn
 from geco import names
 from geco.nn.gps.ablation import Cascade
 from geco.nn.gps.attention import Performer, SelfAttention
+from geco.nn.gps.exphormer import Exphormer
 from geco.nn.gps.hyena import Hyena, ShortConv
+from geco.nn.gps.virtual_node import VirtualNode
 from geco.nn.resolve import build, check_name
 
-__all__ = ["MIXERS", "Cascade", "Hyena", "Performer", "SelfAttention", "ShortConv", "make_mixer"]
+__all__ = [
+    "MIXERS",
+    "Cascade",
+    "Exphormer",
+    "Hyena",
+    "Performer",
+    "SelfAttention",
+    "ShortConv",
+    "VirtualNode",
+    "make_mixer",
+]
 
 # Nothing without options that have no flags, so for Python only: a short convolution, and GECO with a block replaced.
 _PARTS: dict[str, type[nn.Module]] = {"conv": ShortConv, "cascade": Cascade}
