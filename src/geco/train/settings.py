@@ -99,6 +99,10 @@ class ModelConfig:
     """Orders averaged at test time under dynamic permutation."""
     hyena_length: int = 0
     """Length of Hyena's filters in nodes; 0 is that of each graph."""
+    local_epochs: int = 0
+    """Epochs that Polynormer trains its local part alone; from the best of them on it trains all. 0 is a third of the
+    epochs, and goes on from the last.
+    """
     heads: int = 4
     """Attention heads where there are any."""
     local: Local = "gatedgcn"
@@ -163,6 +167,7 @@ class ModelConfig:
             diffusion=0,
             expander_degree=0,
             virtual_nodes=0,
+            local_epochs=0,
         )
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:
@@ -176,6 +181,8 @@ class ModelConfig:
         ):
             wanted = "is for --model.filter paper (mean: waves too)"
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
+        if self.local_epochs and self.name != "polynormer":
+            raise UsageError(f"--model.local-epochs is for --model.name polynormer, got {self.name}")
         if self.filter_start != "silent" and self.filter != "windows":
             raise UsageError(f"--model.filter-start drawn is for --model.filter windows, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
