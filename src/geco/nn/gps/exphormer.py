@@ -24,6 +24,7 @@ from geco.nn.ops.edge_attention import edge_attention, edge_attention_by_rows, e
 
 __all__ = ["Exphormer"]
 
+Heads = tuple[Tensor, Tensor, Tensor]  # queries, keys, values
 EPS = 1e-6  # beside the sum of the weights, as its authors have it
 
 _cache = Remembered[Pairs]()
@@ -119,39 +120,39 @@ class Exphormer(nn.Module):
         if graph is None:
             check_features(x, self.channels)
             graph = prepare(x, edge_index, batch, None, permutation, None)
-        graph.fitting(x, self.channels)
+        graph.checked_for(x, self.channels)
         check_edges(x, graph.edge_index, edge_attr, self.channels, self.edge_dim)
         work = torch.promote_types(x.dtype, torch.float32)
         qkv, kinds = self.qkv(x).to(work), self._by_head(self.edge(self.kinds).to(work))
         own = kinds[0] if edge_attr is None else self._by_head(self.edge(edge_attr).to(work))
         with full_precision(x.device):
-            sums = self._own(qkv, own, graph)
+            heads = self._heads(qkv)
+            sums = self._own(heads, own, graph)
             if self.expander_degree or self.virtual is not None:
-                others = self._random_and_virtual(graph.rings.arrange(qkv), kinds, graph.rings)
-                sums = sums + graph.rings.restore(others)
+                placed = graph.rings.arrange(qkv)
+                heads = heads if placed is qkv else self._heads(placed)
+                sums = sums + graph.rings.restore(self._random_and_virtual(placed, heads, kinds, graph.rings))
             values, totals = sums.split([self.channels, self.heads], 1)
             out: Tensor = (self._by_head(values) / (totals.unsqueeze(2) + EPS)).flatten(1).to(x.dtype)
         return out
 
-    def _own(self, qkv: Tensor, e: Tensor, graph: Graph) -> Tensor:
+    def _own(self, heads: Heads, e: Tensor, graph: Graph) -> Tensor:
         """Return the sums over the graph's own edges, ``(N, D + H)``; see `edge_attention`."""
-        q, k, v = self._heads(qkv)
-        if self.masked.explain or not _sparse(qkv):
+        if self.masked.explain or not _sparse(e):
             add = self.masked if self.masked.explain else None
             source, target = plain_edges(graph.edge_index)
-            return edge_attention_by_rows((source, target), q, k, v, e, self._drop, add=add)
-        return edge_attention(_sorted(graph.edge_index, qkv.shape[0]), q, k, v, e, self._drop)
+            return edge_attention_by_rows((source, target), *heads, e, self._drop, add=add)
+        return edge_attention(_sorted(graph.edge_index, graph.rings.num_nodes), *heads, e, self._drop)
 
-    def _random_and_virtual(self, qkv: Tensor, kinds: Tensor, rings: Rings) -> Tensor:
+    def _random_and_virtual(self, qkv: Tensor, heads: Heads, kinds: Tensor, rings: Rings) -> Tensor:
         """Return the sums over the edges of the random graph and from virtual nodes, all in the order of the rings."""
         found = []
         if self.expander_degree and _sparse(qkv):
             edges = expander(rings.sizes, self.expander_degree, self.seed, qkv.device)
-            found.append(edge_attention(edges, *self._heads(qkv), kinds[1], self._drop))
+            found.append(edge_attention(edges, *heads, kinds[1], self._drop))
         elif self.expander_degree:
             source, target, there = expander_ends(rings, self.expander_degree, self.seed)
-            ends, heads = (source, target), self._heads(qkv)
-            found.append(edge_attention_by_rows(ends, *heads, kinds[1], self._drop, there=there))
+            found.append(edge_attention_by_rows((source, target), *heads, kinds[1], self._drop, there=there))
         if self.virtual is not None:
             layout = blocks(rings.sizes, qkv.device)
             parts = zip(layout.lay_out(qkv), layout.each, strict=True)
@@ -163,20 +164,23 @@ class Exphormer(nn.Module):
         """Let the virtual nodes of a block read their graphs' nodes, ``(G, W, 3 D)``, and the nodes read them."""
         assert self.virtual is not None
         query, key, value = self.qkv.weight.to(qkv.dtype).chunk(3)
-        q, k, v = self._heads(qkv)  # (G, W, H, d) each
-        asked = self._by_head(self.virtual.to(qkv.dtype) @ query.t()) * to / math.sqrt(q.shape[-1])  # (V, H, d)
+        q, k, v = (self._by_head(t) for t in qkv.chunk(3, 2))  # (G, W, H, d) each
+        scale = math.sqrt(q.shape[-1])
+        asked = self._by_head(self.virtual.to(qkv.dtype) @ query.t()) * to / scale  # (V, H, d)
         weight = edge_weights(torch.einsum("gwhd,vhd->gvhw", k, asked))
         weight = weight if mask is None else weight * mask[:, None, None]
         read = torch.einsum("gvhw,gwhd->gvhd", self._dropped(weight), v) / (weight.sum(-1, keepdim=True) + EPS)
         state = read.flatten(2)  # (G, V, D)
-        keys, values = self._by_head(state @ key.t()) * of, self._by_head(state @ value.t())
+        keys, values = self._by_head(state @ key.t()) * of / scale, self._by_head(state @ value.t())
         weight = edge_weights(torch.einsum("gwhd,gvhd->gwhv", q, keys))
         sums = torch.einsum("gwhv,gvhd->gwhd", self._dropped(weight), values)
         return torch.cat([sums.flatten(2), weight.sum(-1)], 2)
 
-    def _heads(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, scaled, keys and values, ``(..., H, d)`` each."""
-        q, k, v = (self._by_head(t) for t in qkv.chunk(3, -1))
+    def _heads(self, qkv: Tensor) -> Heads:
+        """Return queries, scaled, keys and values, ``(N, H, d)`` each; in memory the rows of a head follow each other,
+        so that both kinds of edges read, and backward keeps, the same ones.
+        """
+        q, k, v = (self._by_head(t).transpose(0, 1).contiguous().transpose(0, 1) for t in qkv.chunk(3, 1))
         return q / math.sqrt(q.shape[-1]), k, v
 
     def _by_head(self, x: Tensor) -> Tensor:

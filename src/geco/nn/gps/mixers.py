@@ -18,22 +18,10 @@ from torch import nn
 from geco import names
 from geco.nn.gps.ablation import Cascade
 from geco.nn.gps.attention import Performer, SelfAttention
-from geco.nn.gps.exphormer import Exphormer
 from geco.nn.gps.hyena import Hyena, ShortConv
-from geco.nn.gps.virtual_node import VirtualNode
 from geco.nn.resolve import build, check_name
 
-__all__ = [
-    "MIXERS",
-    "Cascade",
-    "Exphormer",
-    "Hyena",
-    "Performer",
-    "SelfAttention",
-    "ShortConv",
-    "VirtualNode",
-    "make_mixer",
-]
+__all__ = ["MIXERS", "Cascade", "Hyena", "Performer", "SelfAttention", "ShortConv", "make_mixer"]
 
 # Nothing without options that have no flags, so for Python only: a short convolution, and GECO with a block replaced.
 _PARTS: dict[str, type[nn.Module]] = {"conv": ShortConv, "cascade": Cascade}

@@ -49,7 +49,7 @@ class _WeightedSum(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivatives()
         e, (weight, x) = ctx.edges, ctx.saved_tensors
-        dx = segment_matmul(e.crow_t, e.target_t, weight[e.order_t], grads[0])
+        dx = segment_matmul(e.crow_t, e.target_t, weight.index_select(0, e.order_t), grads[0])
         return None, _products(e, grads[0], x), dx
 
 
@@ -77,7 +77,7 @@ class _Scores(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivatives()
         p, ds, (q, k, e) = ctx.edges, grads[0].contiguous(), ctx.saved_tensors
-        ds_t = ds[p.order_t]
+        ds_t = ds.index_select(0, p.order_t)
         if e is None:
             return None, segment_matmul(p.crow, p.source, ds, k), segment_matmul(p.crow_t, p.target_t, ds_t, q), None
         to, of = q.index_select(0, p.target), k.index_select(0, p.source)
