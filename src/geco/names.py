@@ -40,6 +40,8 @@ MIXERS = {  # --model.mixer: called with the width, and settings by keyword
     "attention": "geco.nn.gps.attention:SelfAttention",
     "performer": "geco.nn.gps.attention:Performer",
     "hyena": "geco.nn.gps.hyena:Hyena",
+    "exphormer": "geco.nn.gps.exphormer:Exphormer",
+    "virtual-node": "geco.nn.gps.virtual_node:VirtualNode",
 }
 ENCODINGS = {  # --data.encodings: called with the size, if one is given
     "lap-pe": "geco.data.encodings.laplacian:LaplacianEigenvectors",

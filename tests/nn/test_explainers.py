@@ -80,6 +80,7 @@ def test_the_edge_that_decides_is_first_among_those_into_a_node(name: str) -> No
         (layered(GECOLayer(D, adjacency="attention")), "node"),
         (layered(GPSLayer(D, local="gatedgcn")), "node"),
         (layered(GPSLayer(D, local="gat")), "node"),
+        (layered(GPSLayer(D, local="none", mixer="exphormer")), "node"),
         (OfGraphs(), "graph"),
     ],
 )

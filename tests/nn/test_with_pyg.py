@@ -28,6 +28,8 @@ MODELS = {
     "GECOLayer": lambda: GECOLayer(D),
     "GPSLayer": lambda: GPSLayer(D, local="gatedgcn"),
     "GPSLayer-gcn": lambda: GPSLayer(D, local="gcn"),
+    "exphormer": lambda: GPSLayer(D, "none", "exphormer", mixer_kwargs={"expander_degree": 2}),
+    "virtual-node": lambda: GPSLayer(D, "gcn", "virtual-node"),
     "paper": lambda: GECOConv(D, filter="paper", adjacency="attention"),
 }
 

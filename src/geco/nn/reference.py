@@ -12,15 +12,19 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from geco.nn.conv import GECOConv
+    from geco.nn.gps.exphormer import Exphormer
+    from geco.nn.gps.virtual_node import VirtualNode
 
 __all__ = [
     "circulant",
     "circular_conv",
     "diffused",
+    "exphormer",
     "geco_conv",
     "global_context",
     "normalised_adjacency",
     "surrogate_attention",
+    "virtual_node",
 ]
 
 
@@ -100,6 +104,49 @@ def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
     projected = torch.nn.functional.linear(h, context.projection.weight, context.projection.bias)
     assert context.filter is not None
     out: Tensor = context.out_proj(global_context(projected, context.filter(len(x))))
+    return out
+
+
+def exphormer(
+    layer: Exphormer, x: Tensor, edge_index: Tensor, random: Tensor, edge_attr: Tensor | None = None
+) -> Tensor:
+    r"""Return `geco.nn.gps.exphormer.Exphormer` of one graph in evaluation mode, by dense weights of all pairs of
+    nodes and virtual nodes, O(N^2).
+
+    Args:
+        layer: whose weights to use.
+        x: ``(N, D)``.
+        edge_index: the graph's own edges, ``(2, M)``.
+        random: those of the random graph, ``(2, R)``.
+        edge_attr: ``(M, E)`` or None.
+    """
+    nodes, heads, count = len(x), layer.heads, layer.virtual_nodes
+    width = layer.channels // heads
+    w_q, w_k, w_v = layer.qkv.weight.chunk(3)
+    kinds = layer.kinds @ layer.edge.weight.t()
+    own = kinds[:1].expand(edge_index.shape[1], -1) if edge_attr is None else edge_attr @ layer.edge.weight.t()
+
+    def attend(to: Tensor, of: Tensor, edges: Tensor, e: Tensor) -> Tensor:
+        split = [t.view(-1, heads, width) for t in (to @ w_q.t(), of @ w_k.t(), of @ w_v.t(), e)]
+        score = (split[0][edges[1]] * split[1][edges[0]] * split[3]).sum(2) / width**0.5  # (edges, H)
+        empty = x.new_zeros(len(to), len(of), heads)
+        weight = empty.index_put((edges[1], edges[0]), torch.exp(score.clamp(-5, 5)), accumulate=True)
+        return (torch.einsum("ijh,jhc->ihc", weight, split[2]) / (weight.sum(1).unsqueeze(2) + 1e-6)).flatten(1)
+
+    edges, e = torch.cat([edge_index, random], 1), torch.cat([own, kinds[1:2].expand(random.shape[1], -1)])
+    if not count or layer.virtual is None:
+        return attend(x, x, edges, e)
+    each = torch.cartesian_prod(torch.arange(nodes), torch.arange(count)).t()  # every node with every virtual node
+    to_virtual, of_virtual = kinds[2:].chunk(2)
+    states = attend(layer.virtual, x, each, to_virtual[each[1]])
+    edges = torch.cat([edges, torch.stack([nodes + each[1], each[0]])], 1)
+    return attend(x, torch.cat([x, states]), edges, torch.cat([e, of_virtual[each[1]]]))
+
+
+def virtual_node(layer: VirtualNode, x: Tensor) -> Tensor:
+    """Return `geco.nn.gps.virtual_node.VirtualNode` of one graph with the matrix of all means or sums, O(N^2)."""
+    matrix = torch.ones(len(x), len(x), dtype=x.dtype) / (len(x) if layer.collect == "mean" else 1)
+    out: Tensor = layer.state(matrix @ x)
     return out
 
 

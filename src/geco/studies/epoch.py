@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> None:
     results: dict[str, dict[str, Any]] = {}
     for turn in range(options.turns):
         for name in options.models:
-            model = ModelConfig(name, options.hidden, options.layers)
+            model = chosen(name, options.hidden, options.layers)
             found = cost(Config(DataConfig(options.data), model), options.data_dir, options.epochs)
             results[name] = best(results.get(name), found)
             print(f"turn {turn + 1}: {name} {found['train']:.2f} s", file=sys.stderr, flush=True)
@@ -47,12 +47,25 @@ def main(arguments: list[str] | None = None) -> None:
     write_json(options.json, "python -m geco.studies.epoch " + " ".join(sys.argv[1:]), results)
 
 
+def chosen(name: str, hidden: int, layers: int) -> ModelConfig:
+    """Return the network of a name, or a hybrid of two, such as gcn+exphormer.
+
+    >>> found = chosen("gcn+exphormer", 64, 3)
+    >>> found.name, found.local, found.mixer
+    ('hybrid', 'gcn', 'exphormer')
+    """
+    local, plus, mixer = name.partition("+")
+    return (
+        ModelConfig("hybrid", hidden, layers, local=local, mixer=mixer) if plus else ModelConfig(name, hidden, layers)
+    )
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m geco.studies.epoch", description=__doc__)
     parser.add_argument("--data", default="ogbn-arxiv-structure", help="data set of one graph")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("GECO_DATA"), help="folder of raw data sets")
-    parser.add_argument("--models", nargs="+", default=MODELS, metavar="MODEL")
+    parser.add_argument("--models", nargs="+", default=MODELS, metavar="MODEL", help="or LOCAL+MIXER")
     parser.add_argument("--hidden", type=int, default=256)
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=3, help="of each process; the best counts")

@@ -35,6 +35,8 @@ MIXERS: dict[str, dict[str, Any]] = {
     "attention, no dropout": {"mixer": "attention", "mixer_dropout": 0.0},
     "performer": {"mixer": "performer"},
     "hyena": {"mixer": "hyena"},
+    "exphormer": {"mixer": "exphormer"},
+    "virtual-node": {"mixer": "virtual-node"},
     "none": {"mixer": "none"},
 }
 

@@ -203,7 +203,12 @@ def _by_name(config: Config) -> dict[str, Any]:
 def _hybrid(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     """Return the options of a hybrid's layer."""
     m = config.model
-    special = {"geco": _operator(config), "attention": {"dropout": m.mixer_dropout}, "hyena": _hyena(config)}
+    special: dict[str, dict[str, Any]] = {
+        "geco": _operator(config),
+        "attention": {"dropout": m.mixer_dropout},
+        "hyena": _hyena(config),
+        "exphormer": {"dropout": m.mixer_dropout, "seed": config.seed},
+    }
     named = keywords(resolve_name(MIXERS[m.mixer]), _by_name(config)) if m.mixer in MIXERS else {}
     scaled = m.local in LOCALS and keywords(resolve_name(LOCALS[m.local]), {"degrees": None})
     return {

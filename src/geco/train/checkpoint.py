@@ -24,7 +24,7 @@ from geco.nn.filters.base import Filter
 from geco.store import Entry, read_entry, sweep, write_entry
 from geco.train.finite_checks import check_weights
 
-__all__ = ["State", "best_of", "check_format", "newest", "restore", "save", "save_best"]
+__all__ = ["State", "best_of", "check_format", "entry_of", "newest", "restore", "save", "save_best"]
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +60,19 @@ def save(
     keep: int,
 ) -> None:
     """Write a checkpoint, then remove all but the newest ``keep``; weights that are not finite are refused."""
-    arrays = {f"{which}/{name}": value for which, model in models.items() for name, value in model.state_dict().items()}
-    for number, values in optimizer.state_dict()["state"].items():
-        arrays |= {f"optim/{number}/{key}": torch.as_tensor(value) for key, value in values.items()}
+    entry = entry_of(state, models, optimizer, about)
     folder.mkdir(exist_ok=True)
-    entry = _entry(state, arrays, {"state": asdict(state), **about})
     write_entry(folder / f"{state.epoch:06d}-{state.batch:06d}", entry)
     for old in _found(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def entry_of(state: State, models: dict[str, nn.Module], optimizer: optim.Optimizer, about: dict[str, Any]) -> Entry:
+    """Return a checkpoint, with arrays of its own."""
+    arrays = {f"{which}/{name}": value for which, model in models.items() for name, value in model.state_dict().items()}
+    for number, values in optimizer.state_dict()["state"].items():
+        arrays |= {f"optim/{number}/{key}": torch.as_tensor(value) for key, value in values.items()}
+    return _entry(state, arrays, {"state": asdict(state), **about})
 
 
 def save_best(path: Path, state: State, model: nn.Module, about: dict[str, Any]) -> None:

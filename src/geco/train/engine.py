@@ -33,6 +33,7 @@ from geco.train.memory import check_memory, peak
 from geco.train.metrics import METRICS
 from geco.train.optim import averaged, make_optimizer, rate, set_rate
 from geco.train.outcome import outcome
+from geco.train.phases import LocalPhase
 from geco.train.run_folder import RunFolder
 from geco.train.targets import GUESS, constant
 from geco.train.tasks import Judged, by_target, disagreement, judged_loss, loss, score
@@ -86,6 +87,7 @@ class Trainer:
         self.baseline = constant(dataset, config.data.split) if "test" in parts else {}
         self.unused = unused_fields(self.model, dataset)
         self.pulse: Callable[[float], None] = lambda epochs: None  # called after every step with the epochs done
+        self.phase = LocalPhase(config, None if folder is None else Path(folder) / "local")
         self.run = None if folder is None else RunFolder(Path(folder), config, resume)
         self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
         try:
@@ -161,14 +163,18 @@ class Trainer:
     def done(self) -> bool:
         """Whether there is nothing left to train."""
         train = self.config.train
-        return self.state.epoch >= train.epochs or (train.patience > 0 and self.state.waited >= train.patience)
+        tired = train.patience > 0 and self.state.waited >= train.patience and self.state.epoch > self.phase.epochs
+        return self.state.epoch >= train.epochs or tired
 
     def _epochs(self) -> None:
         while not self.done:
             begin = time.perf_counter()
+            if self.phase.ends(self.state):
+                self.phase.reload(self._models, self.optimizer)
             trained = self._epoch()
             self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0, norm_sum=0.0)
-            if self.state.epoch % self.config.train.eval_every == 0 or self.state.epoch == self.config.train.epochs:
+            last = self.state.epoch in (self.config.train.epochs, self.phase.epochs)
+            if self.state.epoch % self.config.train.eval_every == 0 or last:
                 self._evaluate(trained, begin)
                 if self.done or len(self.state.history) % self.config.train.save_every == 0:
                     self._save()
@@ -277,7 +283,7 @@ class Trainer:
         if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
             self.state.best = {"epoch": self.state.epoch, **scores}
             self._keep(outputs.get("test"))
-        self.state.waits.append(self.state.epoch - self.state.best["epoch"])
+        self.state.waits.append(self.phase.waited(self.state))
         timing = {"train": half_way - begin, "evaluate": time.perf_counter() - half_way}
         self.timing.append({"epoch": self.state.epoch, **timing})
         if self.run is not None:
@@ -289,10 +295,12 @@ class Trainer:
         told = {} if test is None else outcome(test, self.info)
         report = {"outcome": told, "parameters": self.parameters, "baseline": self.guesses}
         about = {**self._about(), "report": report}
+        if self.run is not None:
+            self.run.check()
+        self.phase.keep(self.state, self._models, self.optimizer, self._about())
         if self.run is None:
             self.kept = checkpoint.best_of(self.state, self.evaluated, about)
             return
-        self.run.check()
         checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, about)
 
     def _better(self, new: float, old: float) -> bool:

@@ -115,7 +115,9 @@ class RunFolder:
 
     def _free(self, name: str, old: Any, new: Any) -> bool:
         """Tell whether a setting may change; more epochs may follow, unless the network has stages of them."""
-        return name in FREE or (name == "train.epochs" and new > old and not _staged(self.config.model.name))
+        model = self.config.model
+        more = name == "train.epochs" and new > old and (model.local_epochs > 0 or not _staged(model.name))
+        return name in FREE or more
 
     def check(self) -> None:
         """Refuse to write into a folder that was removed, or made again by another process, while this one trained."""

@@ -99,6 +99,10 @@ class ModelConfig:
     """Orders averaged at test time under dynamic permutation."""
     hyena_length: int = 0
     """Length of Hyena's filters in nodes; 0 is that of each graph."""
+    local_epochs: int = 0
+    """Epochs that Polynormer trains its local part alone; from the best of them on it trains all. 0 is a third of the
+    epochs, and goes on from the last.
+    """
     heads: int = 4
     """Attention heads where there are any."""
     local: Local = "gatedgcn"
@@ -106,7 +110,11 @@ class ModelConfig:
     mixer: Mixer = "geco"
     """Global mixer of a hybrid."""
     mixer_dropout: float = 0.0
-    """Of the attention weights in a hybrid with attention."""
+    """Of the attention weights in a hybrid with attention or Exphormer."""
+    expander_degree: int = 5
+    """Permutations of Exphormer's random graph, whose degree is twice this; 0 is none."""
+    virtual_nodes: int = 1
+    """Virtual nodes of Exphormer; 0 is none."""
     layer_norm: Literal["batch", "layer"] = "batch"
     """Norms of a hybrid."""
     block_norm: bool = True
@@ -157,6 +165,9 @@ class ModelConfig:
             encoding_width=1,
             head_layers=1,
             diffusion=0,
+            expander_degree=0,
+            virtual_nodes=0,
+            local_epochs=0,
         )
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:
@@ -170,6 +181,8 @@ class ModelConfig:
         ):
             wanted = "is for --model.filter paper (mean: waves too)"
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
+        if self.local_epochs and self.name != "polynormer":
+            raise UsageError(f"--model.local-epochs is for --model.name polynormer, got {self.name}")
         if self.filter_start != "silent" and self.filter != "windows":
             raise UsageError(f"--model.filter-start drawn is for --model.filter windows, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):

@@ -289,6 +289,8 @@ def run_of(kept: tuple[Kept, ...], data: Callable[[], GraphDataset] | None = Non
     try:
         network = Network(**Network.upgraded(about["network"], about["format"]))
         network.load_state_dict(first.best.arrays)
+        if "epoch" in about:  # the parts of the network that were on when it was judged
+            network.set_epoch(about["epoch"] - 1, first.config.train.epochs)
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
         return Run(network.eval(), Info.from_json(about["info"]), first.config, schema, kept, data)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

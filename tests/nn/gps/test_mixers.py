@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from geco.nn import GECOConv
+from geco.nn import GECOConv, reference
 from geco.nn.gps.attention import Performer, SelfAttention, orthogonal_features
 from geco.nn.gps.hyena import Hyena, HyenaFilter, ShortConv, causal_conv
 from geco.nn.gps.mixers import MIXERS, make_mixer
@@ -26,6 +26,12 @@ MADE: dict[str, tuple[str, dict[str, Any]]] = {
     "hyena": ("hyena", {}),
     "hyena-3": ("hyena", {"order": 3}),
     "hyena-64": ("hyena", {"order": 3, "filter_kwargs": {"length": 64, "interleaved": False}}),
+    "exphormer": ("exphormer", {}),
+    "exphormer-2": ("exphormer", {"expander_degree": 2, "virtual_nodes": 2}),
+    "exphormer-random": ("exphormer", {"virtual_nodes": 0}),
+    "exphormer-virtual": ("exphormer", {"expander_degree": 0}),
+    "virtual-node": ("virtual-node", {}),
+    "virtual-node-sum": ("virtual-node", {"collect": "sum"}),
     **{f"conv-{w}": ("conv", {"width": w}) for w in (1, 10, 20, 40)},
     "cascade": ("cascade", {"local": "gatedgcn", "context": "attention"}),
 }
@@ -52,7 +58,7 @@ def test_batch_contract(name: str) -> None:
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9))
 def test_batch_contract_at_any_sizes(sizes: list[int]) -> None:
     torch.manual_seed(0)
-    for name in ("attention", "performer", "hyena", "conv-10"):
+    for name in ("attention", "performer", "hyena", "exphormer", "virtual-node", "conv-10"):
         module = mixer(name).eval()
         toys = [toy(n, D, i) for i, n in enumerate(sizes)]
         x, edges, batch, attr = joined(toys)
@@ -151,6 +157,8 @@ def hyena_twin(module: Hyena, x: Tensor) -> Tensor:
 
 
 TWINS: dict[str, Any] = {
+    "virtual-node": reference.virtual_node,
+    "virtual-node-sum": reference.virtual_node,
     "attention": attention_twin,
     "performer": performer_twin,
     "hyena": hyena_twin,
@@ -292,7 +300,7 @@ def test_causal_conv(n: int) -> None:
     assert relative_error(causal_conv(v, f), (toeplitz(f) @ v.unsqueeze(-1)).squeeze(-1)) < 1e-12
 
 
-@pytest.mark.parametrize("name", ["geco", "hyena", "conv-10"])
+@pytest.mark.parametrize("name", ["geco", "hyena", "exphormer", "conv-10"])
 def test_order_places_nodes(name: str) -> None:
     module, g, perm = mixer(name), toy(30, D), torch.randperm(30)
     ordered = call(module, g.x, edge_index=g.edges, permutation=perm)
@@ -329,7 +337,7 @@ def test_dropout_of_the_attention_weights() -> None:
     assert torch.equal(module.eval()(x), SelfAttention.forward(module, x))
 
 
-@pytest.mark.parametrize("name", ["attention", "performer", "hyena", "conv-10"])
+@pytest.mark.parametrize("name", ["attention", "performer", "hyena", "exphormer", "virtual-node", "conv-10"])
 def test_half_precision_under_autocast(name: str) -> None:
     module, g = mixer(name).eval(), toy(30, D)
     exact = run(module, g.x, g.edges, None)
@@ -360,6 +368,9 @@ def test_none_and_geco() -> None:
         (lambda: SelfAttention(D, 2)(torch.randn(3, D), torch.zeros(2, dtype=torch.long)), "batch must be"),
         (lambda: Hyena(D)(torch.full((3, D), math.nan)), "NaN"),
         (lambda: Performer(D, 2)(torch.randn(0, D)), "no nodes"),
+        (lambda: make_mixer("virtual-node", 0), "channels must be at least 1"),
+        (lambda: make_mixer("virtual-node", D, collect="summ"), "did you mean 'sum'"),
+        (lambda: make_mixer("virtual-node", D)(torch.randn(3, D + 1)), "x has 9 channels"),
     ],
 )
 def test_errors(make: Any, message: str) -> None:

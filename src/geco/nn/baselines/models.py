@@ -209,17 +209,39 @@ class SGFormerBody(nn.Module):
 
 
 class PolynormerBody(Polynormer):  # type: ignore[misc]
-    """PyG's `Polynormer` up to its output layer; the first third of training is local, as its authors train it."""
+    """PyG's `Polynormer` up to its output layer, trained in two phases: its local part first, then all of it.
 
-    def __init__(self, in_channels: int, hidden_channels: int, num_layers: int, dropout: float, heads: int) -> None:
-        # PyG's works with one head only
+    Its authors switch the global part on after a number of epochs, and begin with it from the best local epoch:
+    ``local_epochs``, by `geco.train.phases`. Each phase has a linear map of its own after its part, as published; ours
+    is that the head after it is shared, and begins the second phase trained.
+
+    Args:
+        in_channels: C.
+        hidden_channels: D.
+        num_layers: L of the local part; the global one has 2.
+        dropout: probability.
+        heads: not used; PyG's works with one only.
+        local_epochs: of the first phase; 0 is a third of the epochs.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        dropout: float,
+        heads: int,
+        *,
+        local_epochs: int = 0,
+    ) -> None:
         super().__init__(in_channels, hidden_channels, hidden_channels, num_layers, 2, 0.0, dropout, dropout)
+        self.local_epochs = local_epochs
         widths = [in_channels, *[hidden_channels] * num_layers]
         self.local_convs = nn.ModuleList(SparseGCNConv(a, b) for a, b in itertools.pairwise(widths))
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
-        """Switch global attention on once a third of the epochs is over."""
-        self._global = 3 * epoch >= epochs
+        """Switch global attention on once the local epochs, or a third of all, are over."""
+        self._global = epoch >= self.local_epochs if self.local_epochs else 3 * epoch >= epochs
 
     def forward(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, edge_weight: Tensor | None = None

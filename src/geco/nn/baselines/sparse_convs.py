@@ -12,17 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
-from geco.nn.functional import csr, row_starts, segment_matmul
 from geco.nn.graph.adjacency import adjacency
+from geco.nn.graph.edge_pairs import Pairs, pairs
 from geco.nn.graph.remembered import Remembered
-from geco.nn.ops.global_context import refuse_second_derivatives
+from geco.nn.ops.edge_attention import weighted_sum
 
 __all__ = ["SparseGATConv", "SparseGCNConv", "SparseSAGEConv", "gcn_steps"]
 
@@ -150,41 +149,29 @@ class SparseGATConv(GATConv):  # type: ignore[misc]
             return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
         h = self.lin(x).view(-1, self.heads, self.out_channels)  # (N, H, D)
         of, to = (h * self.att_src).sum(-1), (h * self.att_dst).sum(-1)  # (N, H)
-        e = _looped(edge_index, len(x))
+        looped = _looped(edge_index, len(x))
+        e = looped.pairs
         score = F.leaky_relu(of.index_select(0, e.source) + to.index_select(0, e.target), self.negative_slope)  # (L, H)
         # So that exponentials stay finite, (N, H).
         largest = torch.segment_reduce(score.detach(), "max", offsets=e.crow)
-        weight = (score - largest.index_select(0, e.target)).exp().t() * e.count  # (H, L)
+        weight = (score - largest.index_select(0, e.target)).exp().t() * looped.count  # (H, L)
         ones = F.pad(h.transpose(0, 1), (0, 1), value=1.0)  # (H, N, D + 1); the last column adds up the weights
-        pairs = zip(weight, ones, strict=True)
-        heads = [_WeightedSum.apply(e, w, v) for w, v in pairs]  # type: ignore[no-untyped-call]
-        sums = torch.stack(heads, 1)  # (N, H, D + 1)
+        sums = torch.stack([weighted_sum(e, w, v) for w, v in zip(weight, ones, strict=True)], 1)  # (N, H, D + 1)
         out: Tensor = (sums[..., :-1] / sums[..., -1:]).flatten(1) + self.bias
         return out
 
 
 @dataclass(frozen=True)
 class _Looped:
-    """All pairs of neighbours and every node with itself, sorted by target, then source; and how to sort them by
-    source.
+    """All pairs of neighbours and every node with itself.
 
     Args:
-        source: of each pair, ``(L,)``.
-        target: of each pair, ``(L,)``.
-        count: edges of the pair, ``(L,)``; one self loop at each node.
-        crow: where each target's pairs start, ``(N + 1,)``.
-        order_t: what sorts the pairs by source, ``(L,)``.
-        crow_t: where each source's pairs then start, ``(N + 1,)``.
-        target_t: their targets then, ``(L,)``.
+        pairs: sorted, L of them.
+        count: edges of each pair, ``(L,)``; one self loop at each node.
     """
 
-    source: Tensor
-    target: Tensor
+    pairs: Pairs
     count: Tensor
-    crow: Tensor
-    order_t: Tensor
-    crow_t: Tensor
-    target_t: Tensor
 
 
 _cache = Remembered[_Looped]()
@@ -199,27 +186,5 @@ def _with_loops(edge_index: Tensor, num_nodes: int) -> _Looped:
     adj = adjacency(edge_index, num_nodes, normalisation="none")
     loops = torch.arange(num_nodes, device=adj.source.device) * (num_nodes + 1)
     other = adj.source != adj.target
-    pairs, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
-    target, source = pairs // num_nodes, pairs % num_nodes
-    crow, crow_t = (row_starts(end, num_nodes) for end in (target, source))
-    order = torch.argsort(source, stable=True)
-    return _Looped(source, target, count, crow, order, crow_t, target[order])
-
-
-class _WeightedSum(torch.autograd.Function):
-    """Weighted sum of each node's neighbours, ``(L,)`` and ``(N, D)`` to ``(N, D)``; holds the weights alone."""
-
-    @staticmethod
-    def forward(ctx: Any, edges: _Looped, weight: Tensor, x: Tensor) -> Tensor:
-        ctx.edges = edges
-        ctx.save_for_backward(weight, x)
-        return segment_matmul(edges.crow, edges.source, weight.contiguous(), x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        refuse_second_derivatives()
-        e, (weight, x) = ctx.edges, ctx.saved_tensors
-        dx = segment_matmul(e.crow_t, e.target_t, weight[e.order_t], grads[0])
-        empty = csr(e.crow, e.source, torch.zeros_like(weight), (len(x), len(x)))
-        dweight = torch.sparse.sampled_addmm(empty, grads[0].contiguous(), x.t())
-        return None, dweight.values(), dx
+    number, count = torch.cat([(adj.target * num_nodes + adj.source)[other], loops]).unique(return_counts=True)
+    return _Looped(pairs(number % num_nodes, number // num_nodes, num_nodes), count)

@@ -44,10 +44,10 @@ class GPSLayer(WholeGraph):
         channels: D.
         local: ``gatedgcn``, ``gine``, ``gcn``, ``gat``, ``pna``, ``none`` (see `make_local`), or a module called with
             ``x``, ``edge_index`` and, if its ``forward`` names them, ``edge_attr`` and ``edge_weight``.
-        mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``conv``, ``cascade``, ``none`` (see `make_mixer`), or
-            a module called with ``x`` and those of ``edge_index``, ``batch``, ``edge_attr``, ``permutation`` and
-            ``graph`` that its ``forward`` names.
-        heads: of attention, Performer and GAT.
+        mixer: ``geco``, ``attention``, ``performer``, ``hyena``, ``exphormer``, ``virtual-node``, ``conv``,
+            ``cascade``, ``none`` (see `make_mixer`), or a module called with ``x`` and those of ``edge_index``,
+            ``batch``, ``edge_attr``, ``permutation`` and ``graph`` that its ``forward`` names.
+        heads: of attention, Performer, Exphormer and GAT.
         dropout: after the local layer, after the mixer and in the FFN.
         act: of the FFN and the local layer: a name PyG's resolver knows, a callable, a module or None.
         norm: ``batch``, ``layer`` (over a node's channels), None, another name that PyG's resolver knows, a class, or a

@@ -2,8 +2,9 @@ r"""Global mixers by name: modules that pass information between all nodes of ea
 
 All keep the batch contract: in evaluation mode a graph's output is the same alone, in any batch and at any place in it;
 nodes need not be sorted by graph, and graphs without nodes do no harm. A mixer is called with ``x`` and, by name, with
-what else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Cascade`), ``edge_attr`` (`Cascade`),
-``permutation`` (those for which the node order matters) and ``graph`` (all), a prepared one that stands for these.
+what else it takes: ``batch`` (all), ``edge_index`` (`GECOConv`, `Exphormer`, `Cascade`), ``edge_attr`` (`Exphormer`,
+`Cascade`), ``permutation`` (those for which the node order matters) and ``graph`` (all), a prepared one that stands for
+these.
 """
 
 from __future__ import annotations

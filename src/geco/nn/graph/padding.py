@@ -81,7 +81,6 @@ class _Rows(torch.autograd.Function):
         return _Rows.apply(grads[0], back, index, not ctx.padding), None, None, None  # type: ignore[no-untyped-call]
 
 
-@cached(64)
 def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     """Group the graphs of a batch, whose rows follow one another, into blocks of similar size.
 
@@ -93,8 +92,11 @@ def blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
         >>> [(b.graphs, b.width) for b in blocks((5, 100, 5, 98), torch.device("cpu")).each]
         [(2, 5), (2, 100)]
     """
-    if len(sizes) == 1:
-        return Blocks((Block(1, sizes[0], None),), None, None)
+    return Blocks((Block(1, sizes[0], None),), None, None) if len(sizes) == 1 else _blocks(sizes, device)
+
+
+@cached(64)
+def _blocks(sizes: tuple[int, ...], device: torch.device) -> Blocks:
     size = torch.tensor(sizes)
     start = size.cumsum(0) - size
     nodes = sum(sizes)

@@ -112,7 +112,7 @@ def input_rings(
     """Return the rings of what a layer is given: those of a prepared graph, or checked here."""
     if graph is None:
         check_features(x, channels)
-        rings = rings_of(len(x), batch, x.device)
+        rings = rings_of(x.shape[0], batch, x.device)
         return rings if permutation is None else arranged(rings, batch, permutation)
     return graph.checked_for(x, channels).rings
 

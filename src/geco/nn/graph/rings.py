@@ -43,6 +43,8 @@ class Rings:
 
     def number(self) -> Tensor:
         """Return the index into `graph` of the ring at each place, ``(N,)``."""
+        if len(self.sizes) == 1:
+            return torch.zeros(self.sizes[0], dtype=torch.int64, device=self.graph.device)
         sizes = torch.tensor(self.sizes, device=self.graph.device)
         return torch.repeat_interleave(torch.arange(len(self.sizes), device=sizes.device), sizes)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from geco.names import BASELINES, LOCALS
+from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.functional import dropout
 from geco.nn.gps.local import EDGE_LAYERS
 from geco.nn.gps.stack import HybridStack
@@ -217,10 +217,13 @@ def _takes_edges(body: str, options: dict[str, Any]) -> bool:
 
     >>> [_takes_edges(*body) for body in (("gat", {}), ("gcn", {}), ("hybrid", {"local": "pna"}), ("hybrid", {}))]
     [True, False, True, False]
+    >>> _takes_edges("hybrid", {"local": "gcn", "mixer": "exphormer"})
+    True
     """
-    local = options.get("local", "gatedgcn")
-    makes = {**BASELINES, "hybrid": "" if local in EDGE_LAYERS else LOCALS.get(str(local), "")}
-    return bool(makes.get(body)) and bool(keywords(resolve_name(makes[body]), {"edge_dim": None}))
+    local, mixer = options.get("local", "gatedgcn"), options.get("mixer", "geco")
+    parts = ["" if local in EDGE_LAYERS else LOCALS.get(str(local), ""), MIXERS.get(str(mixer), "")]
+    makes = parts if body == "hybrid" else [BASELINES.get(body, "")]
+    return any(make and keywords(resolve_name(make), {"edge_dim": None}) for make in makes)
 
 
 def _with_edges(body: str, options: dict[str, Any], width: int) -> dict[str, Any]:
