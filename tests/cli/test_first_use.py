@@ -1,8 +1,8 @@
 """What a new user tries first, as typed: the fifteen mistakes found at a first use, each named by what holds now.
 
-Held elsewhere, more widely: failed starts in `tests/train/test_failed_start.py`, words of `geco train`, such as flags
-before the name, in `tests/cli/test_settings.py`, who uses edge data in `tests/train/test_unused.py`. Windows has
-`tests/cli/test_windows.py` to itself.
+Held elsewhere, more widely: failed starts in `tests/train/test_run_folder_failed_start.py`, words of `geco train`, such
+as flags before the name, in `tests/cli/test_settings.py`, who uses edge data in `tests/train/test_unused.py`. Windows
+has `tests/cli/test_main_on_windows.py` to itself.
 """
 
 from __future__ import annotations

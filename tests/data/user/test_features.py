@@ -182,3 +182,54 @@ def test_values_are_exact_in_float32(tmp_path: Path) -> None:
     rows = "a,1974-01-01 00:00:00,x\nb,2024-01-01 00:00:01,y\nc,2024-01-01 00:10:00,y\n"
     x = read_own(write(tmp_path, nodes=f"id,when,label\n{rows}", edges="source,target\n"))[0][0].x
     torch.testing.assert_close(x[:, 0], torch.tensor([0, 18262, 18262 + 10 / 1440]), rtol=0, atol=0.002)
+
+
+@pytest.mark.parametrize(
+    ("dates", "told"),
+    [
+        ("1/2/2024 3/4/2024 1/1/2024", True),
+        ("1/31/2024 3/4/2024 1/1/2024", False),
+        ("1/1/2024 2/2/2024 3/3/2024", False),
+    ],
+)
+def test_dates_that_may_be_turned_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, dates: str, told: bool
+) -> None:
+    rows = [f"{'abc'[i]},{day},{'xyx'[i]}" for i, day in enumerate(dates.split())]
+    with caplog.at_level(logging.WARNING, "geco"):
+        read_own(write(tmp_path, nodes="\n".join(["id,born,label", *rows]), edges="source,target\na,b\nb,c\n"))
+    assert [record.message for record in caplog.records] == told * [
+        f"warning: {tmp_path}/nodes.csv, line 2, column born: dates are read as month/day, day/month would do for all "
+        "of them too; if that is meant, write 2024-01-31"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mark", "cells", "values", "told"),
+    [
+        (",", '"1,000" "12,500.5" 7', [1000, 12500.5, 7], False),
+        (",", '"-1,000,000" 2 7', [-1e6, 2, 7], False),
+        (";", "1,000 12,500 7", [1, 12.5, 7], True),
+        (";", "1,000 0,500 7", [1, 0.5, 7], False),
+        (";", "1,00 12,500 7", [1, 12.5, 7], False),
+    ],
+)
+def test_commas_in_numbers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mark: str, cells: str, values: list[float], told: bool
+) -> None:
+    rows = [mark.join(("abc"[i], cell, "xyx"[i])) for i, cell in enumerate(cells.split())]
+    with caplog.at_level(logging.WARNING, "geco"):
+        nodes = "\n".join([mark.join(("id", "size", "label")), *rows])
+        dataset = read_own(write(tmp_path, nodes=nodes, edges="source,target\na,b\nb,c\n"))[0]
+    assert dataset[0].x[:, 0].tolist() == values
+    assert ["commas are read as decimal ones" in record.message for record in caplog.records] == told * [True]
+
+
+def test_a_feature_with_gaps_tells_no_more_than_its_rows(tmp_path: Path) -> None:
+    rows = [f"n{i},{('', 'dog')[i % 2] or ('cat' if i % 4 else '')},{'xy'[i % 2]}" for i in range(24)]
+    edges = "source,target\nn0,n1\nn1,n2\n"
+    notes = read_own(write(tmp_path, nodes="\n".join(["id,pet,label", *rows]), edges=edges))[1].notes
+    assert (
+        "warning: the feature pet tells the class of every row where it is not missing; if it is not known before, "
+        "leave it out: --ignore pet" in notes
+    )

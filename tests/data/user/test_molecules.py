@@ -138,6 +138,26 @@ def test_ids_of_molecules(tmp_path: Path, text: str, wanted: list[str]) -> None:
     assert ids(write(tmp_path, text), schema) == wanted
 
 
+@pytest.mark.parametrize(("name", "told"), [("Compound ID", False), ("mol-id", False), ("cid", True)])
+def test_what_names_rows_is_no_label(tmp_path: Path, name: str, told: bool) -> None:
+    lines = [f"{name},smiles,mass,charge", *(f"{1000 - i:04},{'C' * (i + 1)},{14.5 * i},{i % 3}" for i in range(30))]
+    dataset, schema = read_own(write(tmp_path, "\n".join(lines)))
+    assert schema.names == ("mass", "charge")
+    assert dataset.batch([1]).y.tolist() == [[14.5, 1]]
+    note = f"{name} is taken for an id, a whole number of its own in each row; if it is to be predicted: --label {name}"
+    assert (note in schema.notes) == told
+    assert ids(write(tmp_path, f"{name},smiles\n007,C\nb,CC\n"), schema) == ["007", "b"]
+    named = read_own(write(tmp_path, "\n".join(lines)), OwnOptions(label=(name,)))[1]
+    assert [column.name for column in named.select("molecules", "label")] == [name]
+    assert note not in named.notes
+
+
+def test_the_only_numbers_are_labels_however_they_differ(tmp_path: Path) -> None:
+    lines = ["smiles,count", *(f"{'C' * (i + 1)},{i}" for i in range(30))]
+    (label,) = read_own(write(tmp_path, "\n".join(lines)))[1].select("molecules", "label")
+    assert label.name == "count"
+
+
 def test_molecules_as_a_spreadsheet_saves_them(tmp_path: Path) -> None:
     (tmp_path / "molecules.csv").write_text("SMILES;löslich\nC;0,5\nCC;1,5\nCCC;-2\n", encoding="cp1252")
     dataset, schema = read_own(tmp_path / "molecules.csv")

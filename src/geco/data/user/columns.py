@@ -1,12 +1,13 @@
 """The columns of a user's tables: which is what.
 
-A column's role is found by its usual name, in any case, unless a flag names it: see `USUAL`. The other columns are
-features, see `geco.data.user.features`.
+A column's role is found by its usual name, in any case and with any marks between words, unless a flag names it: see
+`USUAL`. The other columns are features, see `geco.data.user.features`.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,30 +18,28 @@ from geco.data.user.schema import Column, OwnOptions, Role, Schema
 from geco.data.user.tables import UNNAMED, Field, Table
 from geco.errors import DataError
 
-__all__ = ["USUAL", "Sheet", "assign", "assign_known", "check_flags", "describe"]
+__all__ = ["USUAL", "Sheet", "assign", "assign_known", "check_flags", "describe", "is_usual"]
 
 USUAL: dict[Role, tuple[str, ...]] = {  # the first ids are preferred
     "id": (
         "id",
-        "node_id",
         "nodeid",
         "node",
-        "mol_id",
         "molid",
-        "molecule_id",
-        "compound_id",
+        "moleculeid",
+        "compoundid",
         "index",
         "idx",
         UNNAMED,
     ),
-    "graph": ("graph", "graph_id", "graphid"),
+    "graph": ("graph", "graphid"),
     "label": ("label", "labels", "y", "class", "target"),
     "split": ("split", "subset", "set", "partition"),
     "time": (),  # only by flag: most tables with a date are not split by it
     "source": ("source", "src", "from", "u"),
     "target": ("target", "dst", "destination", "to", "v"),
-    "weight": ("weight", "edge_weight", "w"),
-    "smiles": ("smiles", "smi", "canonical_smiles"),
+    "weight": ("weight", "edgeweight", "w"),
+    "smiles": ("smiles", "smi", "canonicalsmiles"),
 }
 TEXT: tuple[Role, ...] = ("id", "graph", "label", "split", "time", "source", "target", "smiles")  # kept as written
 
@@ -96,11 +95,12 @@ def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
     """
     names = list(table.frame.columns)
     found: dict[str, Role] = {name: "ignored" for name in names if name in options.ignore}
+    free = [name for name in names if not any(name in _flagged(options, role) for role in roles)]  # no flag says what
     for role in roles:
         flags = _flagged(options, role)
         usual = not flags or role in ("id", "graph")  # which other tables may call by another name
         given = [name for name in flags if name in names]
-        for name in given or (_by_usual_name(table.path, names, role, found) if usual else []):
+        for name in given or (_by_usual_name(table.path, free, role, found) if usual else []):
             if name in found:
                 raise DataError(
                     f"{table.path}, column {name}: it cannot be both {found[name]} and {role}; check the flags"
@@ -108,7 +108,7 @@ def assign(table: Table, roles: Sequence[Role], options: OwnOptions) -> Sheet:
             found[name] = role
     if "id" in roles:  # a second column called so says nothing of a node
         for name in names:
-            if name.lower() in USUAL["id"] and name not in options.features:
+            if is_usual(name, "id") and name not in options.features:
                 found.setdefault(name, "ignored")
     return _sheet(table, {name: found.get(name) or _rest(name, options) for name in names})
 
@@ -152,15 +152,34 @@ def _sheet(table: Table, roles: dict[str, Role]) -> Sheet:
 
 
 def _by_usual_name(path: Path, names: Sequence[str], role: Role, taken: dict[str, Role]) -> list[str]:
-    found = [name for name in names if name.lower() in USUAL[role] and name not in taken]
+    found = [name for name in names if is_usual(name, role) and name not in taken]
     if role == "id":
-        return sorted(found, key=lambda name: USUAL[role].index(name.lower()))[:1]
+        return sorted(found, key=lambda name: USUAL[role].index(_bare(name)))[:1]
     if len(found) > 1:
         raise DataError(
             f"{path}, line 1: columns {' and '.join(found)} may both be the {role}; "
             f"choose with --{role} {found[0]}, and leave the other out with --ignore {found[1]}"
         )
     return found
+
+
+def is_usual(name: str, role: Role) -> bool:
+    """Tell whether a column's name is one that is usual for a role.
+
+    Args:
+        name: of the column, in any case, with any marks.
+        role: such as id.
+
+    Example:
+        >>> is_usual("Compound ID", "id"), is_usual("weight", "id")
+        (True, False)
+    """
+    return _bare(name) in USUAL[role]
+
+
+def _bare(name: str) -> str:
+    """Return a name in lower case without marks and spaces: Compound ID is compoundid."""
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def _lacks(where: str, names: Sequence[str], name: str | None, like: str) -> str:

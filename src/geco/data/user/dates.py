@@ -1,7 +1,7 @@
 """Dates in a user's tables as numbers: days since the first one.
 
 A column is read in one format, found from all of its values. Where both month/day and day/month fit every value, it is
-month/day, as pandas has it; the summary of an import shows an example.
+month/day, as pandas has it, and that is said.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-__all__ = ["day_numbers", "find_format"]
+__all__ = ["day_numbers", "find_format", "turned"]
 
 ISO = "ISO8601"  # 2024-01-31, also with a time after a space or T, and a time zone
 DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
@@ -40,6 +40,23 @@ def find_format(texts: pd.Series) -> str:
             return chosen
     best = max(counts, key=lambda key: counts[key])
     return best if 2 * counts[best] > len(texts) else ""
+
+
+def turned(texts: pd.Series, written: str) -> bool:
+    """Tell whether dates that are read as month/day would all do as day/month too, and be others.
+
+    Args:
+        texts: without missing values.
+        written: their format, from `find_format`.
+
+    Example:
+        >>> turned(pd.Series(["1/2/2024"]), "%m/%d/%Y"), turned(pd.Series(["1/31/2024"]), "%m/%d/%Y")
+        (True, False)
+    """
+    if not written.startswith("%m/%d"):
+        return False
+    other = day_numbers(texts, written.replace("%m/%d", "%d/%m"))
+    return bool(np.isfinite(other).all() and (other != day_numbers(texts, written)).any())
 
 
 def day_numbers(texts: pd.Series, written: str) -> np.ndarray:

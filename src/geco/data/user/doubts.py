@@ -37,11 +37,11 @@ def doubts(labels: Labels, features: Sequence[Field] = ()) -> list[str]:
         ...     print(note)
         warning: the feature copy tells the class of every row; if it is not known before, leave it out: --ignore copy
     """
-    told = [field.name for field in features if _tells(field, labels)]
+    told = [(field.name, bool(field.missing.any())) for field in features if _tells(field, labels)]
     lines = [
-        f"the feature {name} tells the {'class' if labels.target == 'class' else 'label'} of every row; if it is not "
-        f"known before, leave it out: --ignore {name}"
-        for name in told
+        f"the feature {name} tells the {'class' if labels.target == 'class' else 'label'} of every row"
+        f"{' where it is not missing' if gaps else ''}; if it is not known before, leave it out: --ignore {name}"
+        for name, gaps in told
     ]
     return [f"warning: {line}" for line in (*_classes(labels), *_values(labels), *lines)]
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from geco.console import progress
 from geco.data.user.columns import Sheet, describe
-from geco.data.user.dates import day_numbers, find_format
+from geco.data.user.dates import day_numbers, find_format, turned
 from geco.data.user.problems import Problems
 from geco.data.user.schema import Column, Schema
 from geco.data.user.tables import ABSENT, Field
@@ -83,6 +83,11 @@ def _first(field: Field, file: str, asked: Collection[str]) -> Made:
     column = describe(file, plain, "feature", "number")
     written = find_format(plain.values.dropna()) if plain.kind == "text" else ""
     if written:
+        if turned(plain.values.dropna(), written):
+            logger.warning(
+                f"warning: {field.where(0)}: dates are read as month/day, day/month would do for all of them too; if "
+                "that is meant, write 2024-01-31"
+            )
         start = float(np.nanmin(day_numbers(plain.texts(), written)))
         column = replace(column, type="date", format=written, start=start)
     elif plain.kind != "number":

@@ -1,7 +1,7 @@
 """A user's molecules: a table with a column of SMILES strings and columns to predict.
 
-Without ``--label``, the label is a column of a usual name, or else every column of numbers. Missing targets are
-allowed.
+Without ``--label``, the label is a column of a usual name, or else every column of numbers, but for one that numbers
+the rows. Missing targets are allowed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,8 +18,8 @@ from geco.console import progress
 from geco.data.collate import collect, narrowed
 from geco.data.dataset import GraphDataset, Info
 from geco.data.parallel import in_order, processors
-from geco.data.user.columns import Sheet, assign, assign_known, check_flags
-from geco.data.user.doubts import doubts
+from geco.data.user.columns import Sheet, assign, assign_known, check_flags, is_usual
+from geco.data.user.doubts import MANY, doubts
 from geco.data.user.labels import read_labels, read_parts, read_splits
 from geco.data.user.partition import read_times
 from geco.data.user.problems import Problems
@@ -75,7 +76,7 @@ def read_molecules(
     )
     columns = sheet.described(FILE)
     return dataset, schema or labels.schema(
-        "molecules", info, False, columns, [*written, *notes, *repeats, *doubts(labels)]
+        "molecules", info, False, columns, [*written, *_numbering(sheet, options), *notes, *repeats, *doubts(labels)]
     )
 
 
@@ -122,17 +123,40 @@ def _assign(table: Table, options: OwnOptions) -> Sheet:
     check_flags([table], options)
     sheet = assign(table, ("smiles", "id", "label", "split", "time"), options)
     sheet.field("smiles")
-    named = bool(sheet.names("label"))
-    roles: dict[str, Role] = {}
-    for name, role in sheet.roles.items():
-        free = role == "feature"
-        roles[name] = role if not free else "label" if not named and table.field(name).kind == "number" else "ignored"
+    free = sheet.names("feature")
+    found = [] if sheet.names("label") else [name for name in free if table.field(name).kind == "number"]
+    labels = [name for name in found if not _numbers_rows(table.field(name))] or found
+    given: dict[str, Role] = {name: "label" if name in labels else "ignored" for name in free}
+    ids = [name for name in found if name not in labels and not sheet.names("id")][:1]
+    sheet = sheet.changed({name: "id" for name in ids})
+    roles = given | {name: role for name, role in sheet.roles.items() if role != "feature"}
+    roles = {name: roles[name] for name in sheet.roles}
     if "label" not in roles.values():
         listed = ", ".join(roles)
         raise DataError(
             f"{table.path}, line 1: no column of numbers to predict among {listed}; name it with --label COLUMN"
         )
     return Sheet(sheet.table, roles)
+
+
+def _numbers_rows(field: Field) -> bool:
+    """Tell whether a column names rows, as an id of another name does: many whole numbers, all there, all different."""
+    values = field.parsed
+    whole = len(values) > MANY and np.isfinite(values).all() and (values % 1 == 0).all()
+    return bool(whole and len(np.unique(values)) == len(values))
+
+
+def _numbering(sheet: Sheet, options: OwnOptions) -> list[str]:
+    """Return a note on each column of numbers that was not taken for a label because it names rows."""
+    if options.label:
+        return []
+    fields = [field for role in ("id", "ignored") for field in sheet.fields(role) if not is_usual(field.name, "id")]
+    return [
+        f"{field.name} is taken for an id, a whole number of its own in each row; if it is to be predicted: "
+        f"--label {field.name}"
+        for field in fields
+        if field.name not in options.ignore and field.kind == "number" and _numbers_rows(field)
+    ]
 
 
 def _texts(smiles: Field) -> list[str]:

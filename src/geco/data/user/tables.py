@@ -4,6 +4,7 @@ named.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,15 @@ from geco.errors import DataError, DataErrors
 
 __all__ = ["ABSENT", "SUFFIXES", "Field", "Table", "read_table"]
 
+logger = logging.getLogger(__name__)
+
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 UNNAMED = "unnamed"  # a column without a name, as pandas writes its index
 ABSENT = ("", "-", "--", "?", ".", "n.a.", "n.d.", "unknown", "missing", "not available")  # among numbers and dates
 EACH = 5  # cells of a column with the same mistake that are named
 COMMA = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?:[eE][+-]?\d+)?"  # 1,5 or 1.234,5
 THOUSANDS = r"[+-]?\d{1,3}(?:\.\d{3})+"  # 1.234, where others of the column have decimal commas
+GROUPED = r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"  # 1,234.5 where commas part columns, and in doubt elsewhere
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,22 @@ class Field:
     def parsed(self) -> np.ndarray:
         """Values as float64, NaN where they are missing or not numbers."""
         values = self.values
-        if self.decimal_commas and pd.api.types.is_string_dtype(values):
-            values = _with_points(values)
+        if pd.api.types.is_string_dtype(values):
+            values = _with_points(values) if self.decimal_commas else _without_commas(values)
         return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan))
 
     @cached_property
     def not_numbers(self) -> np.ndarray:
         """Which values are there but are not numbers, ``(rows,)``."""
         return np.asarray(np.isnan(self.parsed) & ~self.missing)
+
+    @property
+    def unclear(self) -> bool:
+        """Whether each comma of a column of numbers may be a decimal one, as it is read, or part thousands."""
+        if not self.decimal_commas or not pd.api.types.is_string_dtype(self.values):
+            return False
+        commas = self.values[self.values.str.contains(",", regex=False).fillna(False).astype(bool)]
+        return len(commas) > 0 and bool(commas.str.strip().str.fullmatch(GROUPED).all())
 
     @property
     def kind(self) -> Literal["number", "text", "empty"]:
@@ -102,6 +114,11 @@ class Field:
             raise self.fail(self.not_numbers, f"{{}} is not a number; {advice}")
         if np.isinf(self.parsed).any():
             raise self.fail(np.isinf(self.parsed), "{} is infinite; a finite number is wanted")
+        if self.unclear:
+            logger.warning(
+                f"warning: {self.where(0)}: commas are read as decimal ones, 1,234 is 1.234, though each has three "
+                "digits after it; if they part thousands, leave them out"
+            )
         large = np.abs(self.parsed) > np.finfo(np.float32).max
         if large.any():
             raise self.fail(large, "{} is too large for a 32-bit number")
@@ -253,6 +270,14 @@ def _with_points(values: pd.Series) -> pd.Series:
         return values
     texts = texts.mask(commas | texts.str.fullmatch(THOUSANDS, na=False), texts.str.replace(".", "", regex=False))
     return texts.mask(commas, texts.str.replace(",", ".", regex=False))
+
+
+def _without_commas(values: pd.Series) -> pd.Series:
+    """Return text with 1,234.5 as 1234.5."""
+    if not values.str.contains(",", regex=False).any():
+        return values
+    texts = values.str.strip()
+    return values.mask(texts.str.fullmatch(GROUPED, na=False), texts.str.replace(",", "", regex=False))
 
 
 def _is_number(text: str) -> bool:
