@@ -35,7 +35,7 @@ def study(
         full: the paper's protocol, for those with the files, time and a GPU.
         data_dir: folder of raw data sets; $GECO_DATA if not given. What is not there is left out and named.
         out: folder of record.json, page.html and the runs; studies/NAME if not given, with -quick or -full behind it.
-        seeds: of every training, two or more.
+        seeds: of every training, two or more; those of the study if not given.
     """
     find(name)
     if quick and full:
@@ -46,7 +46,6 @@ def study(
 
     scale: Literal["quick", "default", "full"] = "quick" if quick else "full" if full else "default"
     suffix = "" if scale == "default" else f"-{scale}"
-    seeds = seeds or ((0, 1) if quick else tuple(range(10)) if full else (0, 1, 2))
     folder = out or Path("studies") / f"{name}{suffix}"
     command = _command(name, suffix, seeds)
     answer = run_study(name, Options(scale, seeds, folder, data_folder(data_dir), command))
@@ -60,7 +59,13 @@ def study(
 
 def _command(name: str, suffix: str, seeds: tuple[int, ...]) -> str:
     """Return the command as others can repeat it: without the folders of this machine."""
-    words = ["geco", "study", name, *([f"-{suffix}"] if suffix else []), "--seeds", *map(str, seeds)]
+    words = [
+        "geco",
+        "study",
+        name,
+        *([f"-{suffix}"] if suffix else []),
+        *(["--seeds", *map(str, seeds)] if seeds else []),
+    ]
     return shlex.join(words)
 
 

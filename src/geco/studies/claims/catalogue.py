@@ -35,6 +35,11 @@ STUDIES: dict[str, Entry] = {
         "From how many nodes on is GECO faster than attention, and how many times?",
         "10 s", "25 min", "hours (attention is measured further)",
     ),
+    "long-range": Entry(
+        "geco.studies.claims.long_range",
+        "Who finds an answer that is many edges away, at equal depth?",
+        "10 s", "40 min", "a day (more distances, graphs and seeds)",
+    ),
 }  # fmt: skip
 
 # Measurements of parts of this implementation: `python -m geco.studies.NAME`.

@@ -38,7 +38,7 @@ class StudyRecord:
     """
 
     def __init__(self, path: Path, name: str, scale: str) -> None:
-        self.path = path
+        self.path, self._environment = path, environment()
         self.known: dict[str, Any] = {"study": name, "scale": scale, "commands": [], "units": {}}
         if path.exists():
             found = _read(path)
@@ -68,12 +68,12 @@ class StudyRecord:
         """Note the command and what it leaves out, with versions and machine; nothing is written yet."""
         commands = [known for known in self.known["commands"] if known != command]
         gone = [{"what": item.what, "why": item.why} for item in left_out]
-        about = {"commands": [*commands, command], "environment": environment(), "left_out": gone}
+        about = {"commands": [*commands, command], "environment": self._environment, "left_out": gone}
         self.known = {**{k: v for k, v in self.known.items() if k != "units"}, **about, "units": self.known["units"]}
 
     def keep(self, unit: Unit, result: Result, seconds: float) -> None:
         """Add a finished unit, and write it."""
-        versions = {key: value for key, value in environment().items() if key in VERSIONS}
+        versions = {key: value for key, value in self._environment.items() if key in VERSIONS}
         about = {"settings": unit.work.settings, "facts": unit.facts, "result": result, "seconds": round(seconds, 2)}
         load = {"load": round(os.getloadavg()[0], 1)} if hasattr(os, "getloadavg") else {}  # not on Windows
         self.known["units"][unit.key] = _plain({**about, **versions, **load})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -23,13 +23,16 @@ from geco.studies.claims.training import absent, dataset_of, train
 __all__ = ["Options", "run_study"]
 
 
+QUICK = "This was a quick look, of an epoch or so on little data: it shows that the study runs, not who is better."
+
+
 @dataclass(frozen=True)
 class Options:
     """How a study is run.
 
     Args:
         scale: ``quick``, ``default`` or ``full``.
-        seeds: of every training, at least two.
+        seeds: of every training, at least two; those of the study if there are none.
         out: folder of record, page and runs.
         data_dir: folder of raw data sets.
         command: as it was typed.
@@ -50,8 +53,10 @@ def run_study(name: str, options: Options) -> Answer:
         options: how.
     """
     study: Study = resolve_name(f"{find(name).module}:STUDY")
-    plan = study.plan(options.scale, options.seeds)
-    _check(options, plan)
+    seeds = options.seeds or tuple(range(study.seeds[options.scale]))
+    _check(options, seeds)
+    plan = study.plan(options.scale, seeds)
+    assert len({unit.key for unit in plan.units}) == len(plan.units)
     with _locked(options.out):
         record = StudyRecord(options.out / "record.json", name, options.scale)
         record.check(plan.units)
@@ -62,18 +67,18 @@ def run_study(name: str, options: Options) -> Answer:
         record.write()
         results = record.results
         answer = study.answer([Done(u.facts, results[u.key]) for u in plan.units if u.key in results])
+        if options.scale == "quick" and any(isinstance(unit.work, Training) for unit in plan.units):
+            answer = replace(answer, words=f"{QUICK} {answer.words}")
         page_of(name, plan, record, answer).write(options.out / "page.html")
         return answer
 
 
-def _check(options: Options, plan: Plan) -> None:
-    if len(set(options.seeds)) < 2 or min(options.seeds) < 0:
-        raise UsageError(
-            f"--seeds must be two or more different numbers from 0 on, so that there is a spread; got {options.seeds}"
-        )
+def _check(options: Options, seeds: tuple[int, ...]) -> None:
+    if len(set(seeds)) < max(2, len(seeds)) or min(seeds) < 0:
+        said = " ".join(map(str, seeds))
+        raise UsageError(f"--seeds must be two or more different numbers from 0 on, for a spread; got {said}")
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise UsageError(f"the data folder {options.data_dir} does not exist")
-    assert len({unit.key for unit in plan.units}) == len(plan.units)
 
 
 @contextmanager

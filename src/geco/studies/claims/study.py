@@ -99,7 +99,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Done:
-    """A unit that is finished."""
+    """A unit that is finished.
+
+    Args:
+        facts: of its plan.
+        result: what it gave; ``failed`` instead of scores if a training diverged.
+    """
 
     facts: dict[str, Any]
     result: Result
@@ -124,8 +129,10 @@ class Answer:
 class Study:
     """A question: ``plan`` says what is to be done for a scale and seeds, ``answer`` what came out of it.
 
-    ``answer`` is given what is finished, in the order of the plan; it may be little or nothing.
+    ``answer`` is given what is finished, in the order of the plan; it may be little or nothing. ``seeds`` says how many
+    there are where nobody asks for others.
     """
 
     plan: Callable[[Scale, Sequence[int]], Plan]
     answer: Callable[[Sequence[Done]], Answer]
+    seeds: Mapping[Scale, int] = field(default_factory=lambda: {"quick": 2, "default": 2, "full": 10})
