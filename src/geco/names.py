@@ -40,6 +40,7 @@ MIXERS = {  # --model.mixer: called with the width, and settings by keyword
     "attention": "geco.nn.gps.attention:SelfAttention",
     "performer": "geco.nn.gps.attention:Performer",
     "hyena": "geco.nn.gps.hyena:Hyena",
+    "cascade": "geco.nn.gps.ablation:Cascade",
 }
 ENCODINGS = {  # --data.encodings: called with the size, if one is given
     "lap-pe": "geco.data.encodings.laplacian:LaplacianEigenvectors",

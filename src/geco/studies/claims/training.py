@@ -76,7 +76,9 @@ def fitted(config: Config, dataset: GraphDataset, weights: int) -> Config:
         wide = replace(config, model=replace(config.model, hidden=4 * quarter))
         return sum(p.numel() for p in build(wide, dataset).parameters())
 
-    low, high = 1, 2
+    encoded = config.model.encoding_width * len(config.data.encodings) if config.model.join == "concat" else 0
+    low = encoded // 4 + 1  # the narrowest that has room for the encodings
+    high = 2 * low
     while count(high) < weights:
         low, high = high, 2 * high
     while high - low > 1:
