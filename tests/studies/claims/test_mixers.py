@@ -13,7 +13,7 @@ def test_everything_planned_can_be_built() -> None:
 def test_the_score_stands_beside_seconds_and_memory(tmp_path: Path) -> None:
     units = run_quick("mixers", tmp_path)["units"]
     held = {unit["facts"]["variant"]: unit["result"]["held"] for unit in units.values()}
-    assert held["none"] < held["attention"]
+    assert held["no mixer"] < held["attention"]
     weights = [unit["result"]["parameters"] for unit in units.values()]
     assert max(weights) < 1.5 * min(weights)
     assert "What it costs on echo" in (tmp_path / "page.html").read_text()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from geco.data.registry import Embedded
-from geco.pages import Block, Heading, LineChart, Rule, Series
+from geco.pages import Block, Heading, LineChart, Mark, Rule, Series
 from geco.studies.claims.grid import Bench, Grid, grid_study, runs_by
 from geco.studies.claims.page import spread_of
 from geco.studies.claims.study import Answer, Done, Scale
@@ -56,7 +56,8 @@ def by_rank(done: Sequence[Done]) -> Answer:
             if found:
                 x, mean, spread = zip(*found, strict=True)
                 low, high = ([m + side * s for m, s in zip(mean, spread, strict=True)] for side in (-1, 1))
-                series.append(Series(kind, x, mean, low, high, look=look))
+                marks = [Mark(a, b) for a, b in zip(x, mean, strict=True)]
+                series.append(Series(kind, x, mean, low, high, marks, look=look))
         rules = [Rule(name, scores[name][0]) for name in ("none", "degree") if name in scores]
         if series:
             note = "Bands are a standard deviation over seeds."

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from geco.configs import shipped
 from geco.data.registry import Embedded
 from geco.names import ENCODINGS, MIXERS
-from geco.pages import BarChart, Block, Cell, Heading, Table
+from geco.pages import BarChart, Block, Cell, Facets, Heading, Table
 from geco.studies.claims.page import mean_cell, spread_of
 from geco.studies.claims.study import Answer, Done, LeftOut, Plan, Result, Scale, Study, Training, Unit
 from geco.studies.variants import nested
@@ -157,7 +157,7 @@ def _answer(grid: Grid, done: Sequence[Done]) -> Answer:
         runs = runs_by(done, data)
         if runs:
             words.append(_words(data, runs, _paper(done, data)))
-            charts += [Heading(data), _bars(data, runs)]
+            charts += [Heading(data), Facets([_bars(data, runs), *_papers(runs, _paper(done, data))])]
             tables.append(_table(data, runs, _paper(done, data)))
     failed = [
         f"{u.facts['variant']} on {u.facts['data']} with seed {u.facts['seed']}" for u in done if "failed" in u.result
@@ -237,6 +237,13 @@ def _bars(data: str, runs: Mapping[str, Sequence[Result]]) -> BarChart:
     note += "".join(f" A guess without features ({name}) has {score:.4f}." for name, score in guess.items())
     bars = [(variant, mean) for variant, (mean, _) in found.items()]
     return BarChart(f"Scores on {data}", first["metric"], bars, [spread for _, spread in found.values()], note)
+
+
+def _papers(runs: Mapping[str, Sequence[Result]], paper: Paper) -> list[Block]:
+    """Return the paper's figures as bars, if it has any."""
+    bars = [(variant, paper[variant]) for variant in runs if variant in paper]
+    metric = next(iter(runs.values()))[0]["metric"]
+    return [BarChart("The same in the paper", metric, bars, note="With all data and its own settings.")] if bars else []
 
 
 def _table(data: str, runs: Mapping[str, Sequence[Result]], paper: Paper) -> Table:

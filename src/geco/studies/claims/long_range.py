@@ -14,7 +14,7 @@ from typing import Any
 
 from geco.data.registry import Embedded
 from geco.names import MIXERS
-from geco.pages import Block, Cell, Facets, Heading, LineChart, Rule, Series, Table
+from geco.pages import Block, Cell, Facets, Heading, LineChart, Mark, Rule, Series, Table
 from geco.studies.claims.page import mean_cell, spread_of
 from geco.studies.claims.study import Answer, Done, LeftOut, Plan, Scale, Study, Training, Unit
 from geco.train.config import Config, from_table
@@ -148,7 +148,8 @@ def _chart(task: str, scores: Scores) -> LineChart:
         if found:
             x, mean, spread = zip(*found, strict=True)
             low, high = ([m + side * s for m, s in zip(mean, spread, strict=True)] for side in (-1, 1))
-            series.append(Series(model, x, mean, low, high, look=look))
+            marks = [Mark(a, b) for a, b in zip(x, mean, strict=True)]
+            series.append(Series(model, x, mean, low, high, marks, look=look))
     chance = Rule("chance", 1 / TASKS[task].choices)
     note = f"Bands are a standard deviation over seeds; message passing of {DEPTH} layers sees {DEPTH} edges far."
     kind = "depth of the tree" if task.startswith("tree") else "steps" if task == "echo" else "edges"

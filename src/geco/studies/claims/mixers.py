@@ -20,7 +20,9 @@ from geco.train.engine import Trainer
 __all__ = ["GRID", "STUDY", "held"]
 
 MIXERS = ("geco", "attention", "performer", "hyena", "exphormer", "virtual-node", "none")
-VARIANTS: dict[str, dict[str, Any]] = {name: {"model.name": "hybrid", "model.mixer": name} for name in MIXERS}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "no mixer" if name == "none" else name: {"model.name": "hybrid", "model.mixer": name} for name in MIXERS
+}
 TINY = {"model.hidden": 8, "model.layers": 1, "model.local": "gcn", "train.epochs": 1}
 SHORT = {"train.epochs": 8, "train.eval_every": 2, "optim.lr": 1e-3, "optim.warmup": 1, "optim.average": 0.99}
 NODES = {
@@ -33,7 +35,7 @@ DATA: dict[Scale, dict[str, Bench]] = {
             settings=TINY,
             made=Embedded("echo", "node", "class", "accuracy", "echo:echo", (2, 10, 3)),
             weights=10_000,
-            only=("geco", "attention", "exphormer", "none"),
+            only=("geco", "attention", "exphormer", "no mixer"),
         )
     },
     "default": {

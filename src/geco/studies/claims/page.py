@@ -14,6 +14,7 @@ from geco.pages.scale import number
 from geco.studies.claims.catalogue import find
 from geco.studies.claims.record import StudyRecord
 from geco.studies.claims.study import Answer, Plan
+from geco.train.summary import period
 
 __all__ = ["as_text", "mean_cell", "page_of", "spread_of"]
 
@@ -43,8 +44,8 @@ def _about(known: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _made(known: dict[str, Any]) -> list[Block]:
     units = known["units"]
-    hours = sum(unit["seconds"] for unit in units.values()) / 3600
-    facts = [("commands", "; ".join(known["commands"])), ("units", str(len(units))), ("hours of work", number(hours))]
+    took = period(sum(unit["seconds"] for unit in units.values()))
+    facts = [("commands", "; ".join(known["commands"])), ("units", str(len(units))), ("time of all units", took)]
     rows = [[key, unit["seconds"], unit["date"], unit["commit"]] for key, unit in units.items()]
     blocks: list[Block] = [Facts(facts)]
     if units:
