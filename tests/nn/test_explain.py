@@ -61,3 +61,13 @@ def test_a_large_graph_needs_no_matrix() -> None:
     n = 300_007
     x, edges = torch.randn(n, 2), random_edges(n, 1)
     assert conv.attention(x, edges).row(5).shape == (2, n)
+
+
+def test_attention_of_a_layer_in_training_leaves_its_statistics_alone() -> None:
+    conv = GECOConv(D)
+    conv.norm.running_mean.normal_()
+    x, before = torch.randn(30, D), conv.norm.running_mean.clone()
+    found = conv.attention(x, EDGES).row(3)
+    assert conv.training
+    assert torch.equal(conv.norm.running_mean, before)
+    assert torch.equal(found, conv.eval().attention(x, EDGES).row(3))

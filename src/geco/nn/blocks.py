@@ -1,6 +1,6 @@
-r"""Two blocks of a GECO layer: local propagation (LCB), without weights unless asked for attention, and feed-forward.
+r"""Two blocks of a GECO layer: local propagation (the paper's local context block, LCB) and feed-forward.
 
-Shapes: N nodes, M edges, C input channels, D channels.
+Shapes: N nodes, M edges, C input channels, D channels (in formulas D is also the degrees).
 """
 
 from __future__ import annotations

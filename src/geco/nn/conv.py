@@ -1,8 +1,8 @@
 r"""The GECO operator and layer, to be read top to bottom.
 
 The global block has two forms of the same computation. The plain one is written here, in the paper's names and stock
-operators. The fast one, on a CPU, is a single function beneath it (`geco.nn.ops.global_context`) that never makes the
-normalised [X, ÂX].
+operators. The fast one, on a CPU, is one autograd function (`geco.nn.ops.global_context`), which takes one of the
+algorithms of `geco.nn.ops.plan` and never makes the normalised [X, ÂX].
 
 Shapes: N nodes, M edges, C input channels, D channels, K order.
 """
@@ -20,7 +20,7 @@ from geco.nn.explain import SurrogateAttention
 from geco.nn.filters import FILTERS, Filter, FilterName, PaperFilter
 from geco.nn.functional import dropout, full_precision
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
-from geco.nn.graph.rings import Rings, rings_of
+from geco.nn.graph.rings import Rings, one_ring, rings_of
 from geco.nn.ops.global_context import global_context
 from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import Algorithm, Memory, choose
@@ -36,8 +36,8 @@ class GlobalContext(nn.Module):
     :math:`V \leftarrow P_i \odot (F_i \circledast V)`, with :math:`\circledast` the circular convolution over each
     graph's own nodes.
 
-    The paper does not say how the block starts. Here gates and value start at one and each filter's sum at one (bias 1
-    on the inner gates and the value, 0 on the last gate): the block first passes the last gate's local signal and
+    The paper does not say how the block starts. Here the biases of V and :math:`P_1, \dots, P_{K-1}` start at one,
+    that of :math:`P_K` at zero, and each filter sums to one: the block first passes the local signal of :math:`P_K` and
     learns how to modulate it. See docs/design-notes.md for what that gains. With the paper's filter gates start
     plainly, as any `torch.nn.Linear` does.
 
@@ -49,7 +49,8 @@ class GlobalContext(nn.Module):
             mean and waves), ``mean`` (`MeanFilter`), ``paper`` (`PaperFilter`, the paper as it is written, plain start
             included), or ``none``: the block is a linear map of H, and no node reaches another.
         algorithm: ``auto``, the fast form on a CPU (see `plan`), or ``plain``, which is twice differentiable.
-        memory: what is held for backward: inputs only (``lean``), the gates too (``keep``), or as their size allows.
+        memory: what the fast form holds for backward: inputs only (``lean``), the gates too (``keep``), or the gates
+            where they are small (``auto``).
         out_proj: a linear map of the result, which Algorithm 1 does not have.
         filter_kwargs: options of the filter.
 
@@ -89,11 +90,13 @@ class GlobalContext(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all weights, with gates and value near one, but for the paper's filter."""
+        """Reset all weights, with biases of one and zero as said above, but for the paper's filter."""
         self.projection.reset_parameters()
         if self.filter is not None and not isinstance(self.filter, PaperFilter):
             with torch.no_grad():
-                self.projection.bias.view(self.order + 1, -1).fill_(1.0)[self.order - 1] = 0.0
+                rows = self.projection.bias.view(self.order + 1, -1)  # P_1 .. P_K and V
+                rows.fill_(1.0)
+                rows[self.order - 1] = 0.0  # P_K
         if self.filter is not None:
             self.filter.reset_parameters()
         if isinstance(self.out_proj, nn.Linear):
@@ -101,7 +104,8 @@ class GlobalContext(nn.Module):
 
     def forward(self, h: Tensor, batch: Tensor | None = None) -> Tensor:
         """Mix the nodes of each graph."""
-        rings = Rings((h.shape[0],), h) if torch.compiler.is_exporting() else _checked(h, batch, self.in_channels)
+        traced = torch.compiler.is_exporting()
+        rings = one_ring(h.shape[0], h.device) if traced else _checked(h, batch, self.in_channels)
         return self.mix([h], rings)
 
     def mix(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None = None) -> Tensor:
@@ -109,10 +113,10 @@ class GlobalContext(nn.Module):
         dtype, work = parts[0].dtype, _working(parts[0].dtype)
         with full_precision(parts[0].device):  # statistics and transforms
             parts = [part.to(work) for part in parts]
-            if not self._is_plain(parts[0].device):
+            if not self._runs_plain(parts[0].device):
                 out: Tensor = self._fast(parts, rings, norm)
                 return out.to(dtype)
-            h = torch.cat(list(parts), dim=1)  # [X, ÂX], (N, 2D)
+            h = torch.cat(list(parts), dim=1)  # H, (N, C)
             return self.plain(h if norm is None else norm(h), rings).to(dtype)
 
     def plain(self, h: Tensor, rings: Rings) -> Tensor:
@@ -120,11 +124,11 @@ class GlobalContext(nn.Module):
         z = nn.functional.linear(h, self.projection.weight.to(h.dtype), self.projection.bias.to(h.dtype))
         if self.filter is None:
             return self.out_proj(z)  # type: ignore[no-any-return]
-        on = PlainRings(rings)
-        *gates, v = on.lay_out(z).chunk(self.order + 1, dim=-1)  # P_1 .. P_K and V, a row for each place of each ring
-        for p, f in zip(gates, on.filters(self.filter, h.dtype), strict=True):
-            v = p * on.convolve(v, f)  # V <- P_i * (F_i conv V)
-        return self.out_proj(on.take_back(v))  # type: ignore[no-any-return]
+        padded = PlainRings(rings)
+        *gates, v = padded.lay_out(z).chunk(self.order + 1, dim=-1)  # P_1 .. P_K and V, a row for each place of a ring
+        for p, f in zip(gates, padded.filters(self.filter, h.dtype), strict=True):
+            v = p * padded.convolve(v, f)  # V <- P_i * (F_i conv V)
+        return self.out_proj(padded.take_back(v))  # type: ignore[no-any-return]
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _fast(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None) -> Tensor:
@@ -135,7 +139,7 @@ class GlobalContext(nn.Module):
         return self.out_proj(rings.restore(v))  # type: ignore[no-any-return]
 
     def plan(self, sizes: Sequence[int]) -> Algorithm:
-        """Return which algorithm will run for graphs of these sizes, with the weights of now, and why.
+        """Return which algorithm will run for graphs of these sizes, with the current weights, and why.
 
         Example:
             >>> GlobalContext(6, 4).plan([30, 50]).name
@@ -144,13 +148,14 @@ class GlobalContext(nn.Module):
         weight = self.projection.weight
         if self.filter is None:
             return Algorithm("none", "filter='none' is a linear map of each node")
-        if self._is_plain(weight.device):
+        if self._runs_plain(weight.device):
             return Algorithm("plain", "algorithm='plain'" if self.algorithm == "plain" else f"on {weight.device.type}")
         like = weight.new_empty((), dtype=_working(weight.dtype)).expand(sum(sizes), 1)  # rows that take no memory
         with torch.no_grad():
             return choose(self.filter, tuple(sizes), like, self.memory).algorithm
 
-    def _is_plain(self, device: torch.device) -> bool:
+    def _runs_plain(self, device: torch.device) -> bool:
+        """Tell whether `plain` runs, which with ``filter="none"`` is the projection alone."""
         no_choice = self.filter is None or torch.compiler.is_exporting() or device.type != "cpu"
         return no_choice or self.algorithm == "plain"
 
@@ -187,7 +192,7 @@ class GECOConv(WithoutEdgeFeatures):
         torch.Size([4, 16])
     """
 
-    multiplies = True  # node features with one another: see `GPSLayer`
+    multiplies = True  # its output is a product of features, so `GPSLayer` puts a norm over channels after it
     norm: nn.BatchNorm1d
     context: GlobalContext
     local: LocalPropagation
@@ -213,7 +218,7 @@ class GECOConv(WithoutEdgeFeatures):
             "filter": filter, "algorithm": algorithm, "memory": memory, "out_proj": out_proj,
             "filter_kwargs": filter_kwargs,
         }  # fmt: skip
-        self._build(max(channels, 1))  # also with -1, so that wrong options are refused here
+        self._build(max(channels, 1))  # with -1 to check the options only: built again at the first input
         if channels == -1:
             del self.local, self.norm, self.context
 
@@ -240,14 +245,14 @@ class GECOConv(WithoutEdgeFeatures):
         """Apply the operator.
 
         ``permutation`` is the node at each place of the ring (default: as they come). A ``graph`` from `prepare`, which
-        a stack of layers shares, stands for all arguments but x.
+        a stack of layers shares, takes the place of all other arguments but x.
         """
         if self.channels == -1:
             self._build_for(x)
         g = (
             self.prepare(x, edge_index, batch, edge_weight, permutation)
             if graph is None
-            else graph.fitting(x, self.channels)
+            else graph.checked_for(x, self.channels)
         )
         check_not_single(x, self.training)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
@@ -285,12 +290,14 @@ class GECOConv(WithoutEdgeFeatures):
         *,
         graph: Graph | None = None,
     ) -> SurrogateAttention:
-        """Return the layer's surrogate attention on one graph, in factors and in evaluation mode."""
+        """Return the layer's surrogate attention on one graph, in factors, as in evaluation mode."""
         if self.context.filter is None:
             raise ValueError("filter='none' has no global block and so no surrogate attention; use another filter")
         g = self.prepare(x, edge_index, None, edge_weight, permutation) if graph is None else graph
-        h = torch.cat([x, self.local.propagate(x, g)], dim=1)
-        gates = self.context.projection(self.norm(g.rings.arrange(h))).t().view(self.order + 1, -1, len(x))[:-1]
+        h = g.rings.arrange(torch.cat([x, self.local.propagate(x, g)], dim=1))
+        n = self.norm
+        normed = nn.functional.batch_norm(h, n.running_mean, n.running_var, n.weight, n.bias, eps=n.eps)
+        gates = self.context.projection(normed).t().view(self.order + 1, -1, len(x))[:-1]
         return SurrogateAttention(gates, self.context.filter(len(x)), g.rings.permutation)
 
     def __repr__(self) -> str:
@@ -299,8 +306,8 @@ class GECOConv(WithoutEdgeFeatures):
 
 
 class GECOLayer(WithoutEdgeFeatures):
-    r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{GECO}(X) + X)`, then :math:`\mathrm{LN}(\mathrm{FFN}(H)
-    + H)`.
+    r"""One layer of Algorithm 2: :math:`H = \mathrm{LN}(\mathrm{dropout}(\mathrm{GECO}(X)) + X)`, then
+    :math:`\mathrm{LN}(\mathrm{FFN}(H) + H)`.
 
     Args:
         channels: D.
@@ -311,7 +318,7 @@ class GECOLayer(WithoutEdgeFeatures):
         act_kwargs: options of act.
         ffn_ratio: width of the FFN in multiples of D.
         norm: after each skip: ``layer_norm`` (the paper's, over channels), None, another name that PyG's resolver
-            knows, a class, or a module, which is copied. Norms that know graphs keep those of a batch apart.
+            knows, a class, or a module, which is copied. Norms that take ``batch`` norm each graph by itself.
         norm_kwargs: options of norm.
         conv_kwargs: further options of `GECOConv`.
 
@@ -368,7 +375,8 @@ class GECOLayer(WithoutEdgeFeatures):
     ) -> Tensor:
         """Apply the layer; arguments as in `GECOConv.forward`."""
         y = self.conv(x, edge_index, batch, edge_weight, permutation, graph=graph)
-        if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | None):
+        rowwise = isinstance(self.norm1, nn.LayerNorm | None)  # norms that see one node at a time
+        if torch.compiler.is_compiling() or not rowwise:
             return self._skips_and_ffn(x, y, batch if graph is None else graph.batch())
         weights = [
             p for module in (self.ffn, self.norm1, self.norm2) if module is not None for p in module.parameters()

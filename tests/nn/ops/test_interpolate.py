@@ -48,7 +48,7 @@ def test_the_papers_filter_is_the_same_from_few_places(monkeypatch: pytest.Monke
     torch.manual_seed(0)
     filter = PaperFilter(2, 8)
     mix, phi = filter.fast_factors([131_072])
-    monkeypatch.setattr(PaperFilter, "_smooth", lambda self, size: None)
+    monkeypatch.setattr(PaperFilter, "_interpolated", lambda self, size: None)
     mix_there, phi_there = filter.fast_factors([131_072])
     assert torch.equal(mix, mix_there)
     assert (phi - phi_there).abs().max() < 1e-5
@@ -58,6 +58,6 @@ def test_the_papers_filter_is_the_same_from_few_places(monkeypatch: pytest.Monke
 def test_rough_filters_of_the_paper_go_place_by_place() -> None:
     torch.manual_seed(0)
     conv = GECOConv(4, filter="paper", filter_kwargs={"frequency": 3000.0})
-    assert conv.context.filter._smooth(16_381) is None
+    assert conv.context.filter._interpolated(16_381) is None
     edges = torch.randint(0, 16_381, (2, 100))
     assert conv(torch.randn(16_381, 4), edges).isfinite().all()

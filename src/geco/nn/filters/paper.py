@@ -89,7 +89,7 @@ class PaperFilter(Filter):
 
     def fast_factors(self, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the same; of one ring from some of its places, if the hidden layer is that smooth."""
-        hidden = self._smooth(sizes[0]) if len(sizes) == 1 and self.mix.weight.dtype == torch.float32 else None
+        hidden = self._interpolated(sizes[0]) if len(sizes) == 1 and self.mix.weight.dtype == torch.float32 else None
         hidden = self._hidden(*places_of(sizes, self.mix.weight.device), by_rows) if hidden is None else hidden
         return self._factors(hidden, sizes)
 
@@ -105,7 +105,7 @@ class PaperFilter(Filter):
     def harmonics_of(self, limit: int) -> None:
         """Return None: between its ends, which do not meet, the filter is of any roughness."""
 
-    def _smooth(self, size: int) -> Tensor | None:
+    def _interpolated(self, size: int) -> Tensor | None:
         """Return what `_hidden` does on one ring from some of its places, ``(P, R)``, if it is that smooth."""
         found = interpolated(lambda place: self._hidden(place, size), size)
         return None if found is None else found.t()

@@ -23,18 +23,18 @@ __all__ = ["Start", "WindowedFilter", "Windows", "wrapped"]
 
 Start = Literal["silent", "drawn"]
 
-SHORTEST, LONGEST = 2.0, 512.0  # wavelengths of the distances' features, in nodes
+SHORTEST, LONGEST, WAVES = 2.0, 512.0, 16  # wavelengths of the distances' features, in nodes, and their number
 
 
 class Windows(nn.Module):
     r"""Filters over signed distances :math:`-S \le d \le S`,
-    :math:`W_i(d) = B_i\,\big(\psi_r(d)\,e^{-|d| / s_r}\big)_r`, with :math:`\psi` an FFN of sine activations over waves
-    of 2 to 512 nodes.
+    :math:`W_i(d) = \sum_r B_{ir}\, c_r\, e^{-|d| / s_r}\, \psi_r(d)`, with :math:`\psi` an FFN of R sine activations
+    over waves of 2 to 512 nodes.
 
-    Scales go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of far ones.
-    All windows have one L2 norm: a feature hands a white signal on alike at every scale and for every N. B starts at
-    zero, so a fresh block is the gated mean, or drawn: then it looks around from the first step. On a ring shorter than
-    2 S + 1 nodes a filter wraps around, exactly: see `wrapped`.
+    Scales :math:`s_r` go from 1 node to S in equal ratios, so that every layer has features of the nearest nodes and of
+    far ones, and :math:`c_r` brings all features to an L2 norm of about one: each keeps the variance of white noise, at
+    every scale and for every N. B starts at zero (``silent``: a fresh block is the gated mean) or at random
+    (``drawn``). On a ring shorter than 2 S + 1 nodes a filter wraps around, exactly: see `wrapped`.
 
     Args:
         order: K, filters per channel.
@@ -68,13 +68,13 @@ class Windows(nn.Module):
                 raise ValueError(f"{name} of windows must be at least 1, got {value}")
         self.order, self.channels, self.support = order, channels, support
         self.frequency, self.start = frequency, start
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise([2 * _WAVES, *[width] * depth]))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise([2 * WAVES, *[width] * depth]))
         self.frequencies = nn.Parameter(torch.empty(depth, width))
         self.mix = nn.Linear(width, order * channels, bias=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the features, and silence them or draw how they are mixed."""
+        """Draw psi, and zero B or draw it."""
         reset(self.layers)
         nn.init.constant_(self.frequencies, self.frequency)
         if self.start == "drawn":
@@ -88,8 +88,8 @@ class Windows(nn.Module):
 
     def features(self) -> Tensor:
         """Return the windowed features at distances -S to S, ``(R, 2 S + 1)``, in float64."""
-        waves, window = _tables(self.support, self.mix.in_features, self.mix.weight.device)
-        return sines(self.layers, self.frequencies, waves).t() * window
+        waves, envelope = _tables(self.support, self.mix.in_features, self.mix.weight.device)
+        return sines(self.layers, self.frequencies, waves).t() * envelope
 
     def extra_repr(self) -> str:
         """Return what the submodules do not show."""
@@ -98,17 +98,17 @@ class Windows(nn.Module):
 
 class WindowedFilter(ImplicitFilter):
     r"""GECO's filter, mean, waves and windows: :math:`F_i(t) = \frac{1}{N} + \frac{1}{\sqrt N} A_i\,(\phi(t/N) -
-    \bar\phi) + \sum_{d \equiv t \bmod N} W_i(d)`.
+    \bar\phi) + \sum_{d \equiv t \bmod N} W_i(d)`, with A and :math:`\phi` of `ImplicitFilter` and W of `Windows`.
 
     Args:
         order: K, the number of filters per channel.
         channels: D.
-        harmonics: Fourier features of the ring, of the waves.
-        support: S, the farthest distance of the windows, in nodes.
-        width: R, hidden units of the windows.
-        depth: their hidden layers.
-        frequency: initial frequency of their sine activations.
-        start: of their weights: ``silent``, so that a fresh filter is the mean, or ``drawn``.
+        harmonics: Fourier features of the ring that the waves are made from.
+        support: of `Windows`, as all that follow.
+        width: R.
+        depth: hidden layers.
+        frequency: initial frequency.
+        start: ``silent``, so that a fresh filter is the mean, or ``drawn``.
 
     Example:
         >>> WindowedFilter(order=2, channels=4)(5).shape
@@ -135,7 +135,7 @@ class WindowedFilter(ImplicitFilter):
     def reset_parameters(self) -> None:
         """Reset all weights and cached spectra."""
         super().reset_parameters()
-        if "windows" in self._modules:
+        if "windows" in self._modules:  # they are made after the base class has reset its own
             self.windows.reset_parameters()
 
     def forward(self, num_nodes: int) -> Tensor:
@@ -152,39 +152,34 @@ class WindowedFilter(ImplicitFilter):
         mix, phi = super().factors(sizes)
         features = self.windows.features()
         around = wrapped(features, *sizes).to(phi.dtype)
-        return torch.cat([mix, self.windows.mix.weight.view(self.order, self.channels, -1)], 2), torch.cat(
-            [phi, around]
-        )
-
-
-_WAVES = 16
+        mix_windows = self.windows.mix.weight.view(self.order, self.channels, -1)
+        return torch.cat([mix, mix_windows], 2), torch.cat([phi, around])
 
 
 @cached(16)
 def _tables(support: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the distances' waves ``(2 S + 1, 32)`` and the windows of all scales ``(R, 2 S + 1)``, each of L2 norm
-    sqrt(2).
+    """Return the distances' waves ``(2 S + 1, 2 WAVES)`` and the envelopes of all scales ``(R, 2 S + 1)``.
 
-    The features under them are sines, whose mean square is a half.
+    An envelope has L2 norm sqrt(2): times sines, whose mean square is a half, it makes features of about norm 1.
     """
     distance = np.arange(-support, support + 1, dtype=np.float64)
-    angle = 2 * math.pi * distance[:, None] / np.geomspace(SHORTEST, LONGEST, _WAVES)
-    window = np.exp(-np.abs(distance) / np.geomspace(1, support, width)[:, None])
-    window *= np.sqrt(2.0 / np.square(window).sum(1, keepdims=True))
+    angle = 2 * math.pi * distance[:, None] / np.geomspace(SHORTEST, LONGEST, WAVES)
+    envelope = np.exp(-np.abs(distance) / np.geomspace(1, support, width)[:, None])
+    envelope *= np.sqrt(2.0 / np.square(envelope).sum(1, keepdims=True))
     waves = torch.from_numpy(np.concatenate([np.cos(angle), np.sin(angle)], 1))
-    return waves.to(device), torch.from_numpy(window).to(device)
+    return waves.to(device), torch.from_numpy(envelope).to(device)
 
 
 def wrapped(taps: Tensor, *sizes: int) -> Tensor:
-    """Lay filters over distances around rings, ``(..., 2 S + 1)`` to ``(..., sum of sizes)``: what meets in a place
-    adds up.
+    """Wrap filters over distances onto rings, ``(..., 2 S + 1)`` to ``(..., sum of sizes)``: taps that fall on one
+    place are summed.
 
     Example:
         >>> wrapped(torch.tensor([1., 2., 3.]), 5), wrapped(torch.tensor([1., 2., 3.]), 2, 3)
         (tensor([2., 3., 0., 0., 1.]), tensor([2., 4., 2., 3., 1.]))
     """
     support = taps.shape[-1] // 2
-    if torch.compiler.is_exporting():  # a traced size cannot be looked up
+    if torch.compiler.is_exporting():  # one ring, of a traced size
         place = torch.arange(-support, support + 1, device=taps.device) % sizes[0]
         each = taps
     else:
@@ -195,7 +190,7 @@ def wrapped(taps: Tensor, *sizes: int) -> Tensor:
 
 @cached(64)
 def _wrapped_places(support: int, sizes: tuple[int, ...], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return where each distance comes to stand on each ring, one ring after the other, and its number."""
+    """Return, for each tap of each ring, its place in the joined rings and its index."""
     size = np.array(sizes)[:, None]
     place = np.arange(-support, support + 1) % size + size.cumsum(0) - size
     source = np.tile(np.arange(2 * support + 1), len(sizes))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from geco.nn.graph.adjacency import Adjacency, Normalisation, adjacency, traced_adjacency
 from geco.nn.graph.permutation import arranged
-from geco.nn.graph.rings import Rings, rings_of
+from geco.nn.graph.rings import Rings, one_ring, rings_of
 
 __all__ = ["Graph", "check_edges", "check_features", "check_not_single", "input_rings", "plain_edges", "prepare"]
 
@@ -32,7 +32,7 @@ class Graph:
     edge_weight: Tensor | None = None
     _built: dict[object, Adjacency] = field(default_factory=dict, repr=False, compare=False)
 
-    def fitting(self, x: Tensor, channels: int) -> Graph:
+    def checked_for(self, x: Tensor, channels: int) -> Graph:
         """Return the graphs themselves, or refuse features of other nodes or another width."""
         wanted = (self.rings.num_nodes, channels)
         if not torch.compiler.is_exporting() and x.shape != wanted:
@@ -79,7 +79,7 @@ def prepare(
     if edge_index is None:
         raise ValueError("edge_index is missing; a graph without edges has one of shape (2, 0)")
     if torch.compiler.is_exporting():  # one graph, its edges as they come, no checks
-        return Graph(Rings((x.shape[0],), torch.zeros(1, dtype=torch.long, device=x.device)), edge_index, edge_weight)
+        return Graph(one_ring(x.shape[0], x.device), edge_index, edge_weight)
     found: Graph = _prepared(x, edge_index, batch, edge_weight, permutation, normalisation)
     return found
 
@@ -114,7 +114,7 @@ def input_rings(
         check_features(x, channels)
         rings = rings_of(len(x), batch, x.device)
         return rings if permutation is None else arranged(rings, batch, permutation)
-    return graph.fitting(x, channels).rings
+    return graph.checked_for(x, channels).rings
 
 
 def check_features(x: Tensor, channels: int | None = None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Rings", "rings_of"]
+__all__ = ["Rings", "one_ring", "rings_of"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Rings:
         return torch.repeat_interleave(torch.arange(len(self.sizes), device=sizes.device), sizes)
 
 
+def one_ring(num_nodes: int, device: torch.device) -> Rings:
+    """Return the ring of a single graph, unchecked; ``num_nodes`` may be a traced size."""
+    return Rings((num_nodes,), torch.zeros(1, dtype=torch.long, device=device))
+
+
 def rings_of(num_nodes: int, batch: Tensor | None, device: torch.device) -> Rings:
     """Check a batch vector and read the graphs off it; nodes need not be sorted by graph.
 
@@ -62,7 +67,7 @@ def rings_of(num_nodes: int, batch: Tensor | None, device: torch.device) -> Ring
     if num_nodes == 0:
         raise ValueError("x has no nodes; a graph needs at least one")
     if batch is None:
-        return Rings((num_nodes,), torch.zeros(1, dtype=torch.long, device=device))
+        return one_ring(num_nodes, device)
     if batch.dim() != 1 or batch.shape[0] != num_nodes or batch.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"batch must be an integer tensor of shape ({num_nodes},), the graph of each node, "

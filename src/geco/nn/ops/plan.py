@@ -45,7 +45,7 @@ class Chosen(NamedTuple):
 
 
 def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory = "auto") -> Chosen:
-    """Choose by the sizes of the rings and the smoothness of the filters.
+    """Choose by the sizes of the rings and the number of harmonics and the reach of the filters.
 
     Args:
         filter: K filters of D channels.
@@ -60,7 +60,7 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
 
 
 def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
-    """Choose blocks of rows for one long ring, unless filters are rough or windows reach too far."""
+    """Choose blocks of rows for one long ring, unless filters have too many harmonics or windows reach too far."""
     size = sizes[0]
     limit = harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
     smooth = _smooth(filter, limit, like) if limit else ()
@@ -80,7 +80,7 @@ def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
 
 
 def _short_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
-    """Choose products with each ring's cosines and sines, unless a ring is long or filters are rough."""
+    """Choose products with each ring's cosines and sines, unless a ring is long or filters have too many harmonics."""
     smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= limits.SHORT_RING else ()
     if not smooth:
         return None
@@ -138,7 +138,7 @@ def _rings(sizes: tuple[int, ...]) -> str:
 
 def _why_fft(sizes: tuple[int, ...]) -> str:
     if max(sizes) <= limits.SHORT_RING:
-        return f"{_rings(sizes)}, filters that are not smooth"
+        return f"{_rings(sizes)}, filters of too many harmonics"
     if len(sizes) == 1 and sizes[0] >= limits.LONG_RING:
-        return f"{_rings(sizes)}, filters that are not smooth or reach around it"
+        return f"{_rings(sizes)}, filters of too many harmonics, or windows that reach around it"
     return f"{_rings(sizes)}, neither short (up to {limits.SHORT_RING:,}) nor one long ring (from {limits.LONG_RING:,})"

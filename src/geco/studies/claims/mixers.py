@@ -40,12 +40,12 @@ DATA: dict[Scale, dict[str, Bench]] = {
     },
     "default": {
         "peptides-func": Bench(
-            "peptides-func-small", {**SHORT, "model.local": "gatedgcn"}, share=0.2, weights=100_000,
-            note="GatedGCN beside the mixer; a fifth of the training graphs, 8 epochs, about 100,000 weights",
+            "peptides-func-small", {**SHORT, "model.local": "gatedgcn"}, share=0.2, weights=200_000,
+            note="GatedGCN beside the mixer; a fifth of the training graphs, 8 epochs, about 200,000 weights",
         ),
         "ogbg-molhiv": Bench(
-            "ogbg-molhiv-small", SHORT, share=0.2, weights=100_000,
-            note="GatedGCN beside the mixer; a fifth of the training graphs, 8 epochs, about 100,000 weights",
+            "ogbg-molhiv-small", SHORT, share=0.2, weights=200_000,
+            note="GatedGCN beside the mixer; a fifth of the training graphs, 8 epochs, about 200,000 weights",
         ),
         "wordnet": Bench(
             "", NODES, weights=100_000,
