@@ -159,7 +159,7 @@ def test_settings_that_came_later_are_taken_as_their_defaults(tmp_path: Path, st
     record = json.loads((tmp_path / "record.json").read_text())
     del record["units"]["gcn/seed-0"]["settings"]["config"]["model"]["heads"]
     (tmp_path / "record.json").write_text(json.dumps(record))
-    assert run(tmp_path).words == f"{runner.QUICK} 1 units"
+    assert run(tmp_path).words == f"{runner.QUICK}\n1 units"
 
 
 def test_one_process_owns_a_folder(tmp_path: Path, study: Any) -> None:

@@ -33,37 +33,37 @@ STUDIES: dict[str, Entry] = {
     "scaling": Entry(
         "geco.studies.claims.scaling",
         "From how many nodes on is GECO faster than attention, and how many times?",
-        "10 s", "25 min", "hours (attention is measured further)",
+        "10 s", "about 25 min (estimated)", "hours (attention is measured further)",
     ),
     "long-range": Entry(
         "geco.studies.claims.long_range",
         "Who finds an answer that is many edges away, at equal depth?",
-        "10 s", "40 min", "a day (more distances, graphs and seeds)",
+        "10 s", "about 1 h (estimated)", "a day (more distances, graphs and seeds)",
     ),
     "mixers": Entry(
         "geco.studies.claims.mixers",
         "Which global mixer is worth its seconds and memory, all else being equal?",
-        "5 s", "2 h", "days, and a GPU",
+        "10 s", "about 2 h (estimated)", "days, and a GPU",
     ),
     "local-block": Entry(
         "geco.studies.claims.local_block",
         "Is the LCB better than a convolution along the nodes, attention or message passing in its place?",
-        "5 s", "2 h", "days, and a GPU",
+        "10 s", "about 2 h (estimated)", "days, and a GPU",
     ),
     "permutation": Entry(
         "geco.studies.claims.permutation",
         "Does the order of the nodes matter, and does it give classes away?",
-        "5 s", "1 h 30 min", "a day, the files of Flickr, arxiv, Reddit and Yelp, and a GPU",
+        "10 s", "about 1 h 30 min (estimated)", "a day, the files of Flickr, arxiv, Reddit and Yelp, and a GPU",
     ),
     "encodings": Entry(
         "geco.studies.claims.encodings",
         "Which encoding helps GECO, and with how many columns?",
-        "5 s", "2 h", "days, and a GPU",
+        "10 s", "about 2 h (estimated)", "days, and a GPU",
     ),
     "survey": Entry(
         "geco.studies.claims.survey",
         "Where does GECO stand among the ways to make a Transformer see the graph?",
-        "5 s", "1 h 30 min", "days, the files of Flickr and arxiv, and a GPU",
+        "10 s", "about 1 h 30 min (estimated)", "days, the files of Flickr and arxiv, and a GPU",
     ),
 }  # fmt: skip
 

@@ -166,7 +166,7 @@ def _answer(grid: Grid, done: Sequence[Done]) -> Answer:
     more = None if grid.more is None else grid.more(done)
     if more is not None:
         words, charts, tables = [*words, more.words], [*charts, *more.charts], [*tables, *more.tables]
-    return Answer(" ".join(filter(None, words)), charts, tables)
+    return Answer("\n".join(filter(None, words)), charts, tables)
 
 
 def _paper(done: Sequence[Done], data: str) -> dict[str, float]:

@@ -43,7 +43,7 @@ class Task:
     distances: dict[Scale, tuple[int, ...]]
     graphs: dict[Scale, int]
     more: tuple[Any, ...] = ()
-    batch: int = 32
+    batch: int = 16
 
     def data(self, scale: Scale, distance: int) -> Embedded:
         """Return how its graphs are made."""
@@ -66,7 +66,7 @@ TASKS = {
     "ring-copy, distractors": Task("synthetic:ring_copy", 4, FAR, COPIES, (0, True)),
     "tree-copy": Task("synthetic:tree_copy", 4, DEEP, COPIES),
     "tree-copy, distractors": Task("synthetic:tree_copy", 4, {**DEEP, "quick": (2,)}, COPIES, (0, True)),
-    "echo": Task("echo:echo", 8, STEPS, PATHS, batch=16),
+    "echo": Task("echo:echo", 8, STEPS, PATHS),
 }
 MODELS: dict[str, dict[str, Any]] = {
     "GCN": {"name": "gcn"},
@@ -75,8 +75,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "Exphormer": {"name": "hybrid", "local": "gatedgcn", "mixer": "exphormer"},
     "GECO": {"name": "geco", "filter": "windows", "permutation": "structure"},
 }
-EPOCHS: dict[Scale, int] = {"quick": 1, "default": 30, "full": 100}
-PATIENCE: dict[Scale, int] = {"quick": 0, "default": 8, "full": 30}  # epochs
+EPOCHS: dict[Scale, int] = {"quick": 1, "default": 40, "full": 100}
+PATIENCE: dict[Scale, int] = {"quick": 0, "default": 14, "full": 30}  # epochs
 HIDDEN: dict[Scale, int] = {"quick": 8, "default": 32, "full": 64}
 
 
@@ -189,7 +189,7 @@ def _words(tasks: Sequence[str], scores: Scores) -> str:
             names = ", ".join(model for model in reached if reached[model] == far)
             parts.append(f"{names} {'at every distance' if far == most else f'up to {far}' if far else 'at none'}")
         sentences.append(f"{task[0].upper()}{task[1:]} (up to {most}) is solved by {'; by '.join(parts)}.")
-    return " ".join([*sentences, _failures(tasks, scores)])
+    return "\n".join([*sentences, _failures(tasks, scores)])
 
 
 def _failures(tasks: Sequence[str], scores: Scores) -> str:

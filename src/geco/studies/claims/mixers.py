@@ -97,7 +97,7 @@ def costs(done: Sequence[Done]) -> Answer:
         tables.append(Table(["mixer", "seconds an epoch", "KiB held a node"], rows, f"{data}: cost", note=note))
         quick, small = (min(found, key=lambda name: found[name][key]) for key in (1, 2))
         words.append(f"On {data} an epoch is shortest with {quick}, and {small} holds least memory.")
-    return Answer(" ".join(words), charts, tables)
+    return Answer("\n".join(words), charts, tables)
 
 
 GRID = Grid(

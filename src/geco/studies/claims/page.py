@@ -23,7 +23,13 @@ def page_of(name: str, plan: Plan, record: StudyRecord, answer: Answer) -> Page:
     """Return the page of a study: question, answer, charts, tables, what is missing, how it was made."""
     known = record.known
     page = Page(f"Study: {name}", known["commands"][-1], _about(known))
-    page.add(Text(find(name).question), Heading("Answer"), Text(answer.words), *answer.charts, *answer.tables)
+    page.add(
+        Text(find(name).question),
+        Heading("Answer"),
+        *map(Text, answer.words.splitlines()),
+        *answer.charts,
+        *answer.tables,
+    )
     if known["left_out"]:
         rows = [[item["what"], item["why"]] for item in known["left_out"]]
         page.add(Heading("Left out"), Table(["what", "why"], rows, "Not studied here, and why"))

@@ -49,7 +49,7 @@ def _large(name: str) -> Bench:
 
 DATA: dict[Scale, dict[str, Bench]] = {
     "quick": {
-        "random graph": Bench(
+        "erdos-renyi": Bench(
             settings={"model.hidden": 8, "model.layers": 1, "train.epochs": 1},
             made=Embedded("erdos-renyi", "node", "class", "accuracy", "synthetic:erdos_renyi", (200, 4)),
             only=("Hyena natural", "GECO natural", "GECO dynamic"),
@@ -107,7 +107,7 @@ def spreads(done: Sequence[Done]) -> Answer:
                 BarChart("What other orders change in the score", "test score", list(moved.items()), note=note),
             ]
         words.append(_leak(data, found))
-    return Answer(" ".join(filter(None, words)), charts, tables)
+    return Answer("\n".join(filter(None, words)), charts, tables)
 
 
 def _leak(data: str, found: dict[str, list[Result]]) -> str:

@@ -68,7 +68,7 @@ def run_study(name: str, options: Options) -> Answer:
         results = record.results
         answer = study.answer([Done(u.facts, results[u.key]) for u in plan.units if u.key in results])
         if options.scale == "quick" and any(isinstance(unit.work, Training) for unit in plan.units):
-            answer = replace(answer, words=f"{QUICK} {answer.words}")
+            answer = replace(answer, words=f"{QUICK}\n{answer.words}")
         page_of(name, plan, record, answer).write(options.out / "page.html")
         return answer
 

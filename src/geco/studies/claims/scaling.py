@@ -50,13 +50,13 @@ def plan(scale: Scale, seeds: Sequence[int]) -> Plan:
         about = {"nodes": nodes, "channels": CHANNELS, "limit": LIMIT[scale], "repeats": repeats, "apart": apart}
         units.append(Unit(f"nodes-{nodes}", Measurement(partial(measured, about), about), {"nodes": nodes}))
     words = (
-        f"Random graphs (Erdős–Rényi, average degree 10, so a density of 10/N), {CHANNELS} channels, float32; one GECO "
-        "operator of order 2 with our filters and with the paper's, and one layer of attention with 4 heads by "
-        "PyTorch's fused kernel, with its projections. Best time of several, all taking turns in one process; forward "
-        "is without gradients. Memory is the peak of a forward and backward pass above what was there before it, in a "
-        "process of its own (not with --quick). Attention is measured as long as one forward and backward pass takes "
-        f"up to {LIMIT[scale]:g} seconds. The paper's times are of an A100, and it does not say whether a backward "
-        "pass is in them."
+        f"Random graphs (Erdős–Rényi, average degree 10, so a density of 10/N), {CHANNELS} channels, float32, on the "
+        "CPU; one GECO operator of order 2 with our filters and with the paper's, and one layer of attention with 4 "
+        "heads by PyTorch's fused kernel, with its projections. Best time of several, all taking turns in one process; "
+        "forward is without gradients. Memory is the peak of a forward and backward pass above what was there before "
+        "it, in a process of its own (not with --quick). Attention is measured as long as one forward and backward "
+        f"pass takes up to {LIMIT[scale]:g} seconds. The paper's times are of an A100, and it does not say whether a "
+        "backward pass is in them."
     )
     return Plan(words, units)
 

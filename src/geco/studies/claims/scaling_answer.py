@@ -72,10 +72,10 @@ def answer(done: Sequence[Done]) -> Answer:
     if not done:
         return Answer("Nothing is measured yet.", [], [])
     rows = {kind: rows_of(done, kind) for kind in KINDS}
-    words = " ".join(_words(kind, rows[kind]) for kind in KINDS)
+    words = "\n".join(_words(kind, rows[kind]) for kind in KINDS)
     last = max((row.nodes for row in rows["step"] if row.measured), default=0)
     beyond = "" if all(row.measured for row in rows["step"]) else "; every larger figure of it is extrapolated as N²"
-    words += f" Attention was measured up to {last:,} nodes{beyond}."
+    words += f"\nAttention was measured up to {last:,} nodes{beyond}."
     words += (
         " The paper (A100, FlashAttention) has the crossing between 16,384 and 32,768 nodes and 169 times at 2,097,152."
     )

@@ -115,7 +115,7 @@ class Answer:
     """What a study found.
 
     Args:
-        words: a paragraph that answers the question.
+        words: that answer the question, a line for each paragraph.
         charts: for the page.
         tables: for page and terminal.
     """
