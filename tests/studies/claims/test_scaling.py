@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,9 @@ def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "available_memory", lambda swap: 2**20)
     with pytest.raises(ResourceError, match="need"):
         scaling.measured({"nodes": 512}, {})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux only")
+def test_memory_is_at_least_the_gradient_of_the_features() -> None:
+    nodes = 20_000
+    assert scaling.peak("geco conv", {"nodes": nodes, "channels": 108}) > 4 * 108 * nodes

@@ -102,7 +102,7 @@ def costs(done: Sequence[Done]) -> Answer:
 
 GRID = Grid(
     "The same hybrid for all: the same GNN beside the mixer, depth, training and budget of weights, which the width is "
-    "fitted to.",
+    "fitted to. GECO has the filter that its shipped configuration has, or by default: for one graph, the mean.",
     VARIANTS,
     DATA,
     after=held,

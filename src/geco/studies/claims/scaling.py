@@ -53,8 +53,8 @@ def plan(scale: Scale, seeds: Sequence[int]) -> Plan:
         f"Random graphs (Erdős–Rényi, average degree 10, so a density of 10/N), {CHANNELS} channels, float32, on the "
         "CPU; one GECO operator of order 2 with our filters and with the paper's, and one layer of attention with 4 "
         "heads by PyTorch's fused kernel, with its projections. Best time of several, all taking turns in one process; "
-        "forward is without gradients. Memory is the peak of a forward and backward pass above what was there before "
-        "it, in a process of its own (not with --quick). Attention is measured as long as one forward and backward "
+        "forward is without gradients. Memory is the peak of two forward and backward passes above graph and features, "
+        "in a process of its own (not with --quick). Attention is measured as long as one forward and backward "
         f"pass takes up to {LIMIT[scale]:g} seconds. The paper's times are of an A100, and it does not say whether a "
         "backward pass is in them."
     )
@@ -75,10 +75,10 @@ def measured(about: dict[str, Any], known: Mapping[str, Result]) -> Result:
         )
     wanted = expected(about["nodes"], known) <= about["limit"]
     names = {key: name for key, name in NAMES.items() if key != "attention" or wanted}
-    found: Result = _apart(about, times, names, about)
+    found: Result = _apart(about, KEEP_PAGES, times, names, about)
     if about["apart"] and sys.platform == "linux":  # in a process that did other things before, it would mean nothing
         for key, name in names.items():
-            found[key]["peak"] = _apart(about, peak, name, about)
+            found[key]["peak"] = _apart(about, {}, peak, name, about)
     return found
 
 
@@ -97,12 +97,13 @@ def expected(nodes: int, known: Mapping[str, Result]) -> float:
     return past[max(past)] * (nodes / max(past)) ** 2 if past else 0.0
 
 
-def _apart(about: dict[str, Any], run: Callable[..., T], *arguments: Any) -> T:
-    """Call a function in a process of its own that keeps the pages it frees, or here."""
+def _apart(about: dict[str, Any], pages: dict[str, str], run: Callable[..., T], *arguments: Any) -> T:
+    """Call a function in a process of its own, which treats the pages it frees as told, or here."""
     if not about["apart"]:
         return run(*arguments)
-    for name, value in KEEP_PAGES.items():  # read by the processes started from here on
-        os.environ.setdefault(name, value)
+    for name in KEEP_PAGES:  # read by the processes started from here on
+        os.environ.pop(name, None)
+    os.environ.update(pages)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(run, arguments)
 
@@ -120,16 +121,17 @@ def times(names: dict[str, str], about: dict[str, Any]) -> Result:
 
 
 def peak(name: str, about: dict[str, Any]) -> int:
-    """Return the bytes at the peak of a forward and backward pass above what was there before it."""
+    """Return the bytes at the peak of two forward and backward passes above those of the graph and its features.
+
+    What PyTorch loads for the first of them is in it, some ten MiB.
+    """
     warnings.filterwarnings("ignore", message="Sparse")
     x, top, contenders = _made({"it": name}, about)
-    step(contenders["it"], x, top)  # the adjacency and plans are made once, not at every step
-    for tensor in (x, *contenders["it"].module.parameters()):
-        tensor.grad = None
     before = resident("VmRSS")
     reset_peak()
-    contenders["it"].step(x).backward(top)
-    return max(0, resident() - before)
+    for _ in range(2):
+        step(contenders["it"], x, top)
+    return resident() - before
 
 
 def _made(names: dict[str, str], about: dict[str, Any]) -> tuple[Tensor, Tensor, dict[str, Contender]]:

@@ -152,7 +152,7 @@ def _memory(done: Sequence[Done]) -> LineChart:
         if points:
             x, y = zip(*sorted(points), strict=True)
             series.append(_line(name, x, [value / 2**20 for value in y], look))
-    note = "Peak of a forward and backward pass above its inputs. Attention by blocks needs no N × N matrix."
+    note = "Peak above graph and features; on the left, what PyTorch itself loads. Fused attention has no N × N matrix."
     return LineChart("Memory", "nodes", "MiB", series, log_x=True, log_y=True, note=note)
 
 
