@@ -42,6 +42,7 @@ MIXERS = {  # --model.mixer: called with the width, and settings by keyword
     "hyena": "geco.nn.gps.hyena:Hyena",
     "exphormer": "geco.nn.gps.exphormer:Exphormer",
     "virtual-node": "geco.nn.gps.virtual_node:VirtualNode",
+    "cascade": "geco.nn.gps.ablation:Cascade",
 }
 ENCODINGS = {  # --data.encodings: called with the size, if one is given
     "lap-pe": "geco.data.encodings.laplacian:LaplacianEigenvectors",

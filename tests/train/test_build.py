@@ -45,6 +45,30 @@ def test_every_hybrid_trains(local: str, mixer: str, rings: GraphDataset) -> Non
     assert 0 <= result["test"] <= 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"block": block} for block in ("lcb", "conv", "gcn", "gat", "gatedgcn", "none")),
+        *({"context": context} for context in ("attention", "performer", "hyena")),
+        {"adjacency": "attention"},
+        {"filter": "paper", "order": 3},
+    ],
+)
+def test_geco_with_a_block_replaced_trains(options: dict[str, Any], rings: GraphDataset) -> None:
+    made = config(name="hybrid", local="none", mixer="cascade", layer_norm="layer", heads=2, **options)
+    cascade: Any = build(made, rings).body.layers[0].mixer
+    assert cascade.names == (options.get("block", "lcb"), options.get("context", "gcb"))
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
+
+
+def test_nothing_replaced_is_geco(rings: GraphDataset) -> None:
+    same = {"local": "none", "mixer": "cascade", "layer_norm": "layer", "ffn_ratio": 1.0}
+    ours, cascade = (build(config(name=name, **more), rings) for name, more in (("geco", {}), ("hybrid", same)))
+    assert sorted(p.shape for p in ours.parameters()) == sorted(p.shape for p in cascade.parameters())
+    wide: Any = build(config(name="hybrid", **same, block="conv", block_width=7), rings).body.layers[0].mixer
+    assert wide.local.conv.weight.shape[-1] == 7
+
+
 @pytest.mark.parametrize("body", ["geco", "hybrid"])
 def test_the_papers_filter_trains_at_the_filters_rate(body: str, rings: GraphDataset) -> None:
     made = config(name=body, filter="paper", filter_gain="l1")

@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
     "explain": ("geco.cli.explain:explain", "why a trained network predicts what it does, node by node"),
     "report": ("geco.cli.report:report", "trainings as a page of curves and tables, or as a record"),
+    "study": ("geco.cli.study:study", "check a claim of the paper on this machine"),
+    "study list": ("geco.cli.study:list_studies", "all studies: what each asks and how long it takes"),
     "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
     "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),
     "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),

@@ -18,7 +18,7 @@ from geco.data.user.stored import stored
 from geco.errors import DataError
 from geco.store import Entry, sha256
 
-__all__ = ["load", "locate"]
+__all__ = ["load", "locate", "made"]
 
 VERSION = 2  # of the readers; raise it when one of them reads differently
 
@@ -43,7 +43,7 @@ def load(
     if name in EMBEDDED:
         embedded = EMBEDDED[name]
         recipe = {"embedded": _version_of(embedded.depends), "version": VERSION}
-        return _cached(cache, name, recipe, lambda: _made(embedded))
+        return _cached(cache, name, recipe, lambda: made(embedded))
     if name not in DATASETS and (own := stored(name)) is not None:
         return own
     spec = find(name, imported())
@@ -61,7 +61,8 @@ def locate(spec: Spec, data_dir: Path | None = None, offline: bool = False) -> t
     return raw_files(spec, data_dir) or _download(spec, data_dir, offline or bool(os.environ.get("GECO_OFFLINE")))
 
 
-def _made(spec: Embedded) -> GraphDataset:
+def made(spec: Embedded) -> GraphDataset:
+    """Return a data set that needs no files, made anew."""
     module, function = spec.maker.split(":")
     dataset: GraphDataset = getattr(importlib.import_module(f"geco.data.embedded.{module}"), function)(*spec.arguments)
     return dataset

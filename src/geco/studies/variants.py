@@ -27,7 +27,7 @@ from geco.train.build import prepared
 from geco.train.config import Config, from_table, read_toml
 from geco.train.engine import Trainer
 
-__all__ = ["Budget", "Runs", "Settings", "Study", "configure", "main"]
+__all__ = ["Budget", "Runs", "Settings", "Study", "configure", "main", "nested"]
 
 Settings = dict[str, Any]  # by dotted name
 
@@ -96,7 +96,7 @@ def configure(data: str, budget: Budget, variant: str, settings: Settings, seed:
     """
     known = shipped()
     config = read_toml(known[budget.config]) if budget.config in known else Config()
-    config = from_table(_nested(settings), config, f"variant {variant}")
+    config = from_table(nested(settings), config, f"variant {variant}")
     epochs = budget.epochs or config.train.epochs
     where = replace(config.data, name=data, split=seed % SPLITS.get(data, 1))
     return replace(config, data=where, train=replace(config.train, epochs=epochs), seed=seed)
@@ -164,11 +164,11 @@ def _train(config: Config, data_dir: Path | None) -> dict[str, Any]:
     return {**kept, "seconds": round(time.perf_counter() - begin, 3), "commit": environment()["commit"]}
 
 
-def _nested(settings: Settings) -> dict[str, Any]:
+def nested(settings: Settings) -> dict[str, Any]:
     """Return tables within tables, as TOML has them.
 
     Example:
-        >>> _nested({"model.order": 3, "model.adjacency": "row", "seed": 1})
+        >>> nested({"model.order": 3, "model.adjacency": "row", "seed": 1})
         {'model': {'order': 3, 'adjacency': 'row'}, 'seed': 1}
     """
     table: dict[str, Any] = {}

@@ -208,6 +208,7 @@ def _hybrid(config: Config, dataset: GraphDataset) -> dict[str, Any]:
         "attention": {"dropout": m.mixer_dropout},
         "hyena": _hyena(config),
         "exphormer": {"dropout": m.mixer_dropout, "seed": config.seed},
+        "cascade": _cascade(config),
     }
     named = keywords(resolve_name(MIXERS[m.mixer]), _by_name(config)) if m.mixer in MIXERS else {}
     scaled = m.local in LOCALS and keywords(resolve_name(LOCALS[m.local]), {"degrees": None})
@@ -237,6 +238,15 @@ def _operator(config: Config) -> dict[str, Any]:
     }.get(m.filter)
     named = {**keywords(GECOConv, _by_name(config)), "order": m.order, "adjacency": m.adjacency, "filter": m.filter}
     return {**named, **({"filter_kwargs": more} if more else {})}
+
+
+def _cascade(config: Config) -> dict[str, Any]:
+    """Return the options of `Cascade`."""
+    m, operator = config.model, _operator(config)
+    local = {"lcb": {"adjacency": m.adjacency}, "conv": {"width": m.block_width}}.get(m.block, {})
+    mixed = {name: operator[name] for name in ("order", "filter", "filter_kwargs") if name in operator}
+    context = {"gcb": mixed, "attention": {"dropout": m.mixer_dropout}, "hyena": _hyena(config)}.get(m.context, {})
+    return {"local": m.block, "context": m.context, "local_kwargs": local, "context_kwargs": context}
 
 
 def _head(config: Config) -> dict[str, Any]:

@@ -108,7 +108,13 @@ class ModelConfig:
     local: Local = "gatedgcn"
     """Local GNN of a hybrid."""
     mixer: Mixer = "geco"
-    """Global mixer of a hybrid."""
+    """Global mixer of a hybrid; cascade is GECO's operator with its blocks replaced."""
+    block: Literal["lcb", "conv", "gcn", "gat", "gatedgcn", "none"] = "lcb"
+    """Local block of cascade: GECO's, a convolution over the node order, or message passing without edge features."""
+    block_width: int = 10
+    """Nodes that the convolution of cascade sees."""
+    context: Literal["gcb", "attention", "performer", "hyena"] = "gcb"
+    """Global block of cascade: GECO's or another one."""
     mixer_dropout: float = 0.0
     """Of the attention weights in a hybrid with attention or Exphormer."""
     expander_degree: int = 5
@@ -168,6 +174,7 @@ class ModelConfig:
             expander_degree=0,
             virtual_nodes=0,
             local_epochs=0,
+            block_width=1,
         )
         _least("model", self, support=1)
         if self.hyena_length < 0 or self.hyena_length == 1:

@@ -23,8 +23,8 @@ from geco.nn.resolve import build, check_name
 
 __all__ = ["MIXERS", "Cascade", "Hyena", "Performer", "SelfAttention", "ShortConv", "make_mixer"]
 
-# Nothing without options that have no flags, so for Python only: a short convolution, and GECO with a block replaced.
-_PARTS: dict[str, type[nn.Module]] = {"conv": ShortConv, "cascade": Cascade}
+# Nothing without options that have no flags, so for Python only: a short convolution.
+_PARTS: dict[str, type[nn.Module]] = {"conv": ShortConv}
 MIXERS = (*names.MIXERS, *_PARTS, "none")
 
 
@@ -32,8 +32,7 @@ def make_mixer(name: str, channels: int, *, heads: int = 4, **options: Any) -> n
     """Return a mixer of D channels, or None for ``none``.
 
     Args:
-        name: one of `geco.names.MIXERS`, ``conv`` (`ShortConv`), ``cascade`` (`Cascade`, GECO with a block replaced) or
-            ``none``.
+        name: one of `geco.names.MIXERS`, ``conv`` (`ShortConv`) or ``none``.
         channels: D.
         heads: H of those that have heads.
         options: further options of the mixer.

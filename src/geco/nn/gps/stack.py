@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from geco.nn.conv import GECOConv
+from geco.nn.blocks import LocalPropagation
 from geco.nn.functional import dropout
 from geco.nn.gps.layer import GPSLayer
 from geco.nn.graph.permutation import Permutation
@@ -64,9 +64,9 @@ class HybridStack(OrderedStack):
         self.dropout = dropout
         self.encoder = nn.Linear(in_channels, hidden_channels)
         self.layers = nn.ModuleList(GPSLayer(hidden_channels, dropout=dropout, **layer) for _ in range(num_layers))
-        mixer = self.layers[0].mixer
+        local = getattr(self.layers[0].mixer, "local", None)
         # Of the adjacency, if one is needed.
-        self._normalisation = mixer.local.normalisation if isinstance(mixer, GECOConv) else None
+        self._normalisation = local.normalisation if isinstance(local, LocalPropagation) else None
 
     @property
     def edge_fields(self) -> tuple[str, ...]:
