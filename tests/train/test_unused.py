@@ -63,7 +63,11 @@ def listens(network: Network, dataset: GraphDataset, field: str) -> bool:
 def test_who_uses_what(name: str, local: str, mixer: str) -> None:
     dataset = rich()
     network = build(config(name, local, mixer), dataset)
-    wanted = USED.get(name, []) + LOCAL.get(local, []) + {"geco": [WEIGHT], "exphormer": [FEATURES]}.get(mixer, [])
+    wanted = (
+        USED.get(name, [])
+        + LOCAL.get(local, [])
+        + {"geco": [WEIGHT], "cascade": [WEIGHT], "exphormer": [FEATURES]}.get(mixer, [])
+    )
     for field in (WEIGHT, FEATURES):
         assert listens(network, dataset, field) == (field in wanted), field
     assert unused_fields(network, dataset) == [field for field in (WEIGHT, FEATURES) if field not in wanted]
