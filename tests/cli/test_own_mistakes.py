@@ -228,6 +228,13 @@ def test_numbers_that_are_not_what_they_seem(
     assert said in shown
 
 
+@pytest.mark.parametrize(("step", "warned"), [(1, True), (1_000_000, False)])
+def test_features_that_32_bits_round_are_named(capsys: Capture, tmp_path: Path, step: int, warned: bool) -> None:
+    folder = files(tmp_path / "in", stamp=lambda i: f"{20_000_000_000 + step * i}", label=lambda i: "ab"[i % 2])
+    shown = geco(capsys, "data", "import", folder, "--name", "mine")
+    assert ("stamp is about 2e+10 and differs little; 32-bit numbers round it: subtract 2e+10" in shown) == warned
+
+
 def test_repeated_molecules_are_counted(capsys: Capture, tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     (tmp_path / "m.csv").write_text("\n".join(["smiles,mass", *(f"{'C' * (1 + i % 8)},{i}.5" for i in range(10))]))

@@ -43,7 +43,8 @@ def doubts(labels: Labels, features: Sequence[Field] = ()) -> list[str]:
         f"{' where it is not missing' if gaps else ''}; if it is not known before, leave it out: --ignore {name}"
         for name, gaps in told
     ]
-    return [f"warning: {line}" for line in (*_classes(labels), *_values(labels), *lines)]
+    fine = [_too_fine(field.name, field.parsed) for field in features if field.kind == "number"]
+    return [f"warning: {line}" for line in (*_classes(labels), *_values(labels), *filter(None, fine), *lines)]
 
 
 def _classes(labels: Labels) -> Iterator[str]:
@@ -67,9 +68,19 @@ def _values(labels: Labels) -> Iterator[str]:
         known = column[~np.isnan(column)]
         if len(known) and (known == known[0]).all():
             yield f"every {name} is {known[0]:g}, there is nothing to learn in it; leave it out: --ignore {name}"
-        elif len(known) and np.spacing(np.float32(np.abs(known).max())) > ROUGH * known.std():
-            middle = known.mean()
-            yield f"{name} is about {middle:.7g} and differs little; 32-bit numbers round it: subtract {middle:.4g}"
+        elif line := _too_fine(name, known):
+            yield line
+
+
+def _too_fine(name: str, column: np.ndarray) -> str:
+    """Return a line about values that 32-bit numbers cannot tell apart, empty if there is none."""
+    known = column[np.isfinite(column)]
+    if len(known) == 0 or (known == known[0]).all():
+        return ""
+    if np.spacing(np.float32(np.abs(known).max())) <= ROUGH * known.std():
+        return ""
+    middle = known.mean()
+    return f"{name} is about {middle:.7g} and differs little; 32-bit numbers round it: subtract {middle:.4g}"
 
 
 def _tells(field: Field, labels: Labels) -> bool:
