@@ -24,7 +24,7 @@ from geco.data.registry.nodes_large import LARGE
 from geco.data.registry.ogb import OGB
 from geco.data.registry.spec import Spec
 from geco.data.sources.ogb_code2 import CATEGORIES, WORDS
-from geco.train.build import build
+from geco.train.build import FEW, build
 from geco.train.config import Config, read_toml
 
 __all__ = ["BUDGETS", "PAPER", "blank", "of_the_paper", "parameters", "rows"]
@@ -73,7 +73,8 @@ def schema(spec: Spec) -> Schema:
 
 
 def blank(spec: Spec, encodings: tuple[str, ...] = ()) -> GraphDataset:
-    """Return three graphs of three nodes, or one, in the data set's schema, with zeros for features and encodings.
+    """Return three graphs of three nodes, or one with enough labels for a global block, in the data set's schema, with
+    zeros for features and encodings.
 
     Example:
         >>> blank(find("pcqm-contact"), ("rwse:16",)).arrays["node/rwse"].shape
@@ -84,16 +85,18 @@ def blank(spec: Spec, encodings: tuple[str, ...] = ()) -> GraphDataset:
     info = Info(
         spec.name, spec.level, spec.target, spec.num_targets, spec.metric, s.categories, s.edge_categories, names
     )
+    many = spec.sizes.graphs > 1
+    nodes = 3 if many else FEW + 2
     graph = {
-        "x": torch.zeros(3, s.columns, dtype=torch.uint8 if s.categories else torch.float32),
+        "x": torch.zeros(nodes, s.columns, dtype=torch.uint8 if s.categories else torch.float32),
         "edge_index": torch.tensor([[0, 1], [1, 0]]),
     }
     if s.edge_columns:
         graph["edge_attr"] = torch.zeros(2, s.edge_columns, dtype=torch.uint8 if s.edge_categories else torch.float32)
     for encoding in map(parse, encodings):
-        graph[encoding.name] = torch.zeros(3, encoding.width)
-    split = Split(*torch.arange(3).split(1))
-    return collect(info, [graph] * min(3, spec.sizes.graphs), [split])
+        graph[encoding.name] = torch.zeros(nodes, encoding.width)
+    parts = torch.arange(3).split(1) if many else torch.arange(nodes).split([FEW, 1, 1])
+    return collect(info, [graph] * min(3, spec.sizes.graphs), [Split(*parts)])
 
 
 def parameters(config: Config) -> int:

@@ -37,7 +37,7 @@ from geco.train.config import Config
 from geco.train.settings import Choice, FilterName, ModelConfig
 from geco.train.targets import targets
 
-__all__ = ["build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
+__all__ = ["FEW", "build", "chosen", "columns", "device_of", "encoded", "prepared", "seed_of"]
 
 OTHERWISE = ("block_norm", "dropout", "filter")  # settings that are not always what an argument so called is
 FEW = 1000  # labels of one graph below which validation preferred no global block, on Cora (140) and Pubmed (60)
