@@ -72,6 +72,17 @@ def test_every_target_is_learnt_whatever_its_unit(tmp_path: Path) -> None:
     assert METRICS["mae"].score(said, targets(dataset, test)) == pytest.approx(found["test"], rel=1e-4)
 
 
+def test_the_best_epoch_is_chosen_at_one_size() -> None:
+    epochs = []
+    for scale in (1024.0, 2.0**-10):
+        trainer = Trainer(replace(SMALL, train=replace(SMALL.train, epochs=12)), values(scale=scale))
+        best, lines = trainer.fit(), trainer.state.history
+        assert best["choice"] == min(line["choice"] for line in lines)
+        assert best["epoch"] == next(line["epoch"] for line in lines if line["choice"] == best["choice"])
+        epochs.append(best["epoch"])
+    assert epochs[0] == epochs[1], "whatever the unit of the second value"
+
+
 def test_scaling_the_units_changes_nothing_else() -> None:
     losses = [Trainer(SMALL, values(scale=scale)) for scale in (1024.0, 1.0)]
     first, second = (([t.fit(), t.state.history][1]) for t in losses)
@@ -112,7 +123,7 @@ def test_lines_hold_losses_rate_and_gradient(tmp_path: Path) -> None:
     Trainer(SMALL, values(), tmp_path / "run").fit()
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 40
-    assert {"epoch", "loss", "valid_loss", "lr", "gradient", "valid", "test", "targets"} == set(lines[0])
+    assert {"epoch", "loss", "valid_loss", "lr", "gradient", "valid", "test", "targets", "choice"} == set(lines[0])
     assert lines[0]["lr"] < lines[5]["lr"], "warm-up"
     assert lines[20]["lr"] > lines[-1]["lr"] > 0, "cosine"
     assert lines[-1]["valid_loss"] < 0.5 < lines[0]["valid_loss"], "in deviations, as the loss of training is"

@@ -277,10 +277,12 @@ class Trainer:
         scores: dict[str, Any] = {part: score(outputs[part], self.info) for part in outputs}
         named = {part: by_target(outputs[part], self.info) for part in outputs}
         scores |= {"targets": named} if any(named.values()) else {}
+        scores |= self._at_one_size(outputs["valid"])
         valid_loss = judged_loss(outputs["valid"], self.info, self.config.train.class_weights, self._std)
         line = {"epoch": self.state.epoch, **trained, **valid_loss, **scores}
         self.state.history.append(line)
-        if not self.state.best or self._better(scores["valid"], self.state.best["valid"]):
+        best = self.state.best
+        if not best or self._better(scores.get("choice", scores["valid"]), best.get("choice", best["valid"])):
             self.state.best = {"epoch": self.state.epoch, **scores}
             self._keep(outputs.get("test"))
         self.state.waits.append(self.phase.waited(self.state))
@@ -302,6 +304,13 @@ class Trainer:
             self.kept = checkpoint.best_of(self.state, self.evaluated, about)
             return
         checkpoint.save_best(self.run.path / "best", self.state, self.evaluated, about)
+
+    def _at_one_size(self, valid: Judged) -> dict[str, float]:
+        """Return the score by which the best epoch of several values is chosen, so that no unit outweighs another."""
+        if self._std is None or self.info.num_targets == 1:
+            return {}
+        found, target = (t / self._std for t in valid)
+        return {"choice": score((found, target), self.info)}
 
     def _better(self, new: float, old: float) -> bool:
         return new > old if METRICS[self.metric].better == "higher" else new < old
