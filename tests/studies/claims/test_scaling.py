@@ -73,5 +73,5 @@ def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux only")
 def test_memory_is_at_least_the_gradient_of_the_features() -> None:
-    nodes = 20_000
-    assert scaling.peak("geco conv", {"nodes": nodes, "channels": 108}) > 4 * 108 * nodes
+    about = {"nodes": 20_000, "channels": 108, "apart": True}  # a process that did other things has memory to spare
+    assert scaling._apart(about, {}, scaling.peak, "geco conv", about) > 4 * 108 * about["nodes"]
