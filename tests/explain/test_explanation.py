@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,6 +10,7 @@ import pytest
 
 from geco.errors import UsageError
 from geco.explain.explanation import check_file, save
+from geco.explain.page import page
 from tests.explain.test_explain import on_path
 
 
@@ -16,6 +18,17 @@ def test_the_text_says_what_stands_out() -> None:
     text = repr(on_path())
     assert text.startswith("node f, value of height: 27\n\nWithout node d the value of height rises from 27 to 39.")
     assert len(on_path().text(2).splitlines()) == len(on_path().text(3).splitlines()) - 1
+
+
+def test_of_probabilities_the_text_and_the_page_show_what_they_are_sorted_by() -> None:
+    found = on_path()
+    assert "in log-odds" not in found.text()
+    of_a_class = replace(found, quantity="probability of class tall")
+    heads = [line for line in of_a_class.text().splitlines() if line.startswith("without")]
+    assert heads
+    assert all(line.endswith("in log-odds") for line in heads)
+    assert [row[-1] for row in map(of_a_class.numbers, of_a_class.nodes)] == [f"{e.strength:.3g}" for e in found.nodes]
+    assert "in log-odds" in page([of_a_class]).html()
 
 
 def test_the_table_has_a_row_for_everything() -> None:

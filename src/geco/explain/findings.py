@@ -111,12 +111,21 @@ class Findings:
         lines = [f"{self.asked}, {self.quantity}: {self.value:.4g}", "", *self.said(), ""]
         shown = self.nodes[:top]
         far = any(effect.hops is not None for effect in shown)
-        head = ["without node", *(["edges away"] if far else []), "left", "change"]
-        lines.append(table([head, *([e.name, *([_hops(e)] if far else []), *_numbers(e)] for e in shown)]))
+        head = ["without node", *(["edges away"] if far else []), *self.columns]
+        lines.append(table([head, *([e.name, *([_hops(e)] if far else []), *self.numbers(e)] for e in shown)]))
         whole = [effect for effect in self.parts if effect.layer is None]
         if whole:
-            lines += ["", table([["without", "left", "change"], *([e.name, *_numbers(e)] for e in whole)])]
+            lines += ["", table([["without", *self.columns], *([e.name, *self.numbers(e)] for e in whole)])]
         return "\n".join(lines)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What `numbers` are; of probabilities also the change in log-odds, by which effects are sorted."""
+        return ("left", "change", *(["in log-odds"] if self.quantity.startswith("probability") else []))
+
+    def numbers(self, effect: Effect) -> list[str]:
+        """Return an effect's numbers for a table."""
+        return [f"{effect.without:.4g}", f"{effect.change:+.3g}", f"{effect.strength:.3g}"][: len(self.columns)]
 
     def said(self) -> list[str]:
         """Return what stands out in a sentence or two."""
@@ -143,7 +152,3 @@ def _plain(effect: Effect) -> dict[str, Any]:
 
 def _hops(effect: Effect) -> str:
     return "no path" if effect.hops == -1 else "" if effect.hops is None else str(effect.hops)
-
-
-def _numbers(effect: Effect) -> list[str]:
-    return [f"{effect.without:.4g}", f"{effect.change:+.3g}"]

@@ -62,22 +62,22 @@ def blocks(found: Findings, top: int = 20) -> list[Block]:
         *(Text(line) for line in found.said()),
         _Picture("What each node gives", svg(found)),
     ]
-    shown.append(_table("Without a node", found.nodes[:top], far))
+    shown.append(_table(found, "Without a node", found.nodes[:top], far))
     if found.parts:
-        shown.append(_table("Without a part of the network, or nodes by their distance", found.parts, False))
+        shown.append(_table(found, "Without a part of the network, or nodes by their distance", found.parts, False))
     if any(effect.strength for effect in found.edges):
-        shown.append(Folded("Without an edge", [_table("Without an edge", found.edges[:top], False)]))
+        shown.append(Folded("Without an edge", [_table(found, "Without an edge", found.edges[:top], False)]))
     return shown
 
 
-def _table(caption: str, effects: Sequence[Effect], far: bool) -> Table:
+def _table(found: Findings, caption: str, effects: Sequence[Effect], far: bool) -> Table:
     rows: list[list[str | float | Cell]] = []
     for effect in effects:
         name = effect.name if effect.layer is None else f"{effect.name}, layer {effect.layer} only"
         hops = [_hops(effect)] if far else []
-        change = Cell(f"{effect.change:+.3g}", effect.change)
-        rows.append([name, *hops, Cell(f"{effect.without:.4g}", effect.without), change])
-    return Table(["without", *(["edges away"] if far else []), "left", "change"], rows, caption)
+        values = zip(found.numbers(effect), (effect.without, effect.change, effect.strength), strict=False)
+        rows.append([name, *hops, *(Cell(text, value) for text, value in values)])
+    return Table(["without", *(["edges away"] if far else []), *found.columns], rows, caption)
 
 
 def _hops(effect: Effect) -> Cell:
