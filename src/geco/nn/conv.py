@@ -104,9 +104,7 @@ class GlobalContext(nn.Module):
 
     def forward(self, h: Tensor, batch: Tensor | None = None) -> Tensor:
         """Mix the nodes of each graph."""
-        traced = torch.compiler.is_exporting()
-        rings = one_ring(h.shape[0], h.device) if traced else _checked(h, batch, self.in_channels)
-        return self.mix([h], rings)
+        return self.mix([h], _rings(h, batch, self.in_channels))
 
     def mix(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None = None) -> Tensor:
         """Mix H, given as column groups, after BatchNorm if one is given."""
@@ -249,11 +247,8 @@ class GECOConv(WithoutEdgeFeatures):
         """
         if self.channels == -1:
             self._build_for(x)
-        g = (
-            self.prepare(x, edge_index, batch, edge_weight, permutation)
-            if graph is None
-            else graph.checked_for(x, self.channels)
-        )
+        g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
+        g.checked_for(x, self.channels)
         check_not_single(x, self.training)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
         return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
@@ -294,10 +289,11 @@ class GECOConv(WithoutEdgeFeatures):
         if self.context.filter is None:
             raise ValueError("filter='none' has no global block and so no surrogate attention; use another filter")
         g = self.prepare(x, edge_index, None, edge_weight, permutation) if graph is None else graph
+        g.checked_for(x, self.channels)
         h = g.rings.arrange(torch.cat([x, self.local.propagate(x, g)], dim=1))
         n = self.norm
-        normed = nn.functional.batch_norm(h, n.running_mean, n.running_var, n.weight, n.bias, eps=n.eps)
-        gates = self.context.projection(normed).t().view(self.order + 1, -1, len(x))[:-1]
+        h = nn.functional.batch_norm(h, n.running_mean, n.running_var, n.weight, n.bias, eps=n.eps)
+        gates = self.context.projection(h).t().view(self.order + 1, -1, len(x))[:-1]
         return SurrogateAttention(gates, self.context.filter(len(x)), g.rings.permutation)
 
     def __repr__(self) -> str:
@@ -375,8 +371,7 @@ class GECOLayer(WithoutEdgeFeatures):
     ) -> Tensor:
         """Apply the layer; arguments as in `GECOConv.forward`."""
         y = self.conv(x, edge_index, batch, edge_weight, permutation, graph=graph)
-        rowwise = isinstance(self.norm1, nn.LayerNorm | None)  # norms that see one node at a time
-        if torch.compiler.is_compiling() or not rowwise:
+        if torch.compiler.is_compiling() or not isinstance(self.norm1, nn.LayerNorm | None):  # others see more nodes
             return self._skips_and_ffn(x, y, batch if graph is None else graph.batch())
         weights = [
             p for module in (self.ffn, self.norm1, self.norm2) if module is not None for p in module.parameters()
@@ -394,7 +389,9 @@ class GECOLayer(WithoutEdgeFeatures):
         return f"{type(self).__name__}({conv.channels}, {options})"
 
 
-def _checked(h: Tensor, batch: Tensor | None, channels: int) -> Rings:
+def _rings(h: Tensor, batch: Tensor | None, channels: int) -> Rings:
+    if torch.compiler.is_exporting():
+        return one_ring(h.shape[0], h.device)
     check_features(h, channels)
     return rings_of(len(h), batch, h.device)
 

@@ -27,6 +27,7 @@ __all__ = [
     "TrainConfig",
     "as_saved",
     "from_table",
+    "read_table",
     "read_toml",
     "to_toml",
 ]
@@ -40,17 +41,22 @@ def read_toml(path: str | Path, base: Config | None = None, *, run: bool = False
     """Return the configuration in a file, on top of another one; ``run`` is for that of a run, maybe an old
     one.
     """
+    table = read_table(path, "configuration")
+    return from_table(as_saved(table) if run else table, base or Config(), str(path))
+
+
+def read_table(path: str | Path, what: str) -> dict[str, Any]:
+    """Return what a TOML file holds, or refuse it in words of ``what`` it should be."""
     try:
         with Path(path).open("rb") as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
-            raise UsageError(f"{path} is over {LARGEST:,} bytes, no configuration is; is it the right file?")
-        table = tomllib.loads(text.decode())
+            raise UsageError(f"{path} is over {LARGEST:,} bytes, no {what} is; is it the right file?")
+        return tomllib.loads(text.decode())
     except OSError as error:
-        raise UsageError(f"cannot read the configuration {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read the {what} {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-    return from_table(as_saved(table) if run else table, base or Config(), str(path))
 
 
 def as_saved(table: dict[str, Any]) -> dict[str, Any]:

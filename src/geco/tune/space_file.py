@@ -7,14 +7,13 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import tomllib
 import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from geco.errors import UsageError
-from geco.train.config import LARGEST, Config, from_table
+from geco.train.config import Config, from_table, read_table
 from geco.tune.space import Choice, Real, Setting, Space, Whole
 
 __all__ = ["TUNED", "read_space", "space_of", "space_toml", "with_values"]
@@ -43,17 +42,7 @@ def read_space(path: Path, base: Config) -> Space:
         path: of the file.
         base: the configuration whose settings are replaced.
     """
-    try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise UsageError(f"{path} is over {LARGEST:,} bytes, no search space is; is it the right file?")
-        table = tomllib.loads(text.decode())
-    except OSError as error:
-        raise UsageError(f"cannot read the search space {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
-    return space_of(table, base, str(path))
+    return space_of(read_table(path, "search space"), base, str(path))
 
 
 def space_of(table: dict[str, Any], base: Config, where: str) -> Space:
