@@ -71,3 +71,10 @@ def test_attention_of_a_layer_in_training_leaves_its_statistics_alone() -> None:
     assert conv.training
     assert torch.equal(conv.norm.running_mean, before)
     assert torch.equal(found, conv.eval().attention(x, EDGES).row(3))
+
+
+def test_attention_refuses_a_graph_of_other_nodes() -> None:
+    conv = GECOConv(D)
+    graph = conv.prepare(torch.randn(30, D), EDGES)
+    with pytest.raises(ValueError, match=r"x has shape \(40, "):
+        conv.attention(torch.randn(40, D), graph=graph)
