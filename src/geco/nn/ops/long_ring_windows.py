@@ -86,7 +86,8 @@ class LongRingWithWindows(LongRing):
         values = kept[: len(spectrum)]
         count = -(-self.num_nodes // self.rows)
         blocks = [kept[start : start + count] for start in range(order, len(kept), count)]
-        dz, g = list[Tensor](), grad.new_empty(windows.shape[1], self.length)  # (K + 1, D, T) each; (D, L)
+        dparts, g = [part.new_empty(part.shape) for part in parts], grad.new_empty(windows.shape[1], self.length)
+        dgates = _room(dparts, order, grad)
         dspectrum, dwindows = torch.empty_like(spectrum), torch.zeros_like(windows)
         above = list[Tensor]()  # what the convolution above hands down by windows,
         waves: Tensor | None = None  # and by waves
@@ -97,12 +98,9 @@ class LongRingWithWindows(LongRing):
             back = windows[i].conj_physical()
             for n, (rows, h) in enumerate(self._rows(parts, centre, i == 0)):
                 seen = torch.fft.rfft(self._source(i, rows, h, weight, bias, blocks), n=self.length)  # (D, L // 2 + 1)
-                if waves is None:
-                    top = grad[rows].t().contiguous()
-                    dz.append(grad.new_empty(order + 1, *top.shape))
-                else:
-                    top = self._arriving(above.pop(0), waves[n], rows)  # its memory is used again below
-                torch.mul(self._mixed(seen, windows[i], local[n], rows), top, out=dz[n][i])
+                # the memory of what arrives is used again below
+                top = grad[rows].t().contiguous() if waves is None else self._arriving(above.pop(0), waves[n], rows)
+                torch.mul(self._mixed(seen, windows[i], local[n], rows), top, out=dgates[i][rows].view_as(top))
                 g[:, len(top[0]) :] = 0.0
                 met.append(
                     self._met(torch.mul(top, self._project(h, weight[i], bias[i], rows), out=g[:, : len(top[0])]))
@@ -116,24 +114,26 @@ class LongRingWithWindows(LongRing):
             above = below
             waves = self._local(real_rows(harmonics * spectrum[i].conj()))
         assert waves is not None
-        for rows, z, wave in zip(self._slices(), dz, waves, strict=True):
-            z[order] = self._arriving(above.pop(0), wave, rows)
-        dparts, dweight, dbias = self._projection_back(projection, dz)
+        dvalue = (self._arriving(a, w, rows) for a, w, rows in zip(above, waves, self._slices(), strict=True))
+        dweight, dbias = self._projection_back(projection, dgates, dvalue, dparts)
         return Gradients(dparts, dweight, dbias, (dspectrum, self._transform_back(dwindows)))
 
-    def _projection_back(self, projection: Projection, dz: list[Tensor]) -> tuple[list[Tensor], Tensor, Tensor]:
-        """Return the gradients of parts, weight and bias from those of gates and value in blocks, ``(K + 1, D, T)``."""
+    def _projection_back(
+        self, projection: Projection, dgates: list[Tensor], dvalue: Iterator[Tensor], dparts: list[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the gradients of weight and bias and write those of the parts, which may lie where the gates' do."""
         parts, centre, weight, bias = projection
-        dparts, widths = [torch.empty_like(part) for part in parts], [part.shape[1] for part in parts]
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
-        for z, (rows, h) in zip(dz, self._rows(parts, centre, False), strict=True):
-            flat = z.flatten(0, 1)  # ((K + 1) D, T)
+        for v, (rows, h) in zip(dvalue, self._rows(parts, centre, False), strict=True):
+            z = v.new_empty(len(weight), *v.shape)  # (K + 1, D, T)
+            for laid, d in zip(z, [*(gate[rows].view_as(v) for gate in dgates), v], strict=True):
+                laid.copy_(d)
             dbias.add_(z.sum(2))
-            dweight.add_((flat @ h).view_as(weight))
-            dh = flat.t() @ weight.flatten(0, 1)  # (T, C of all parts): faster in one product than part by part
-            for dpart, d in zip(dparts, dh.split(widths, 1), strict=True):
+            dweight.add_((z.flatten(0, 1) @ h).view_as(weight))
+            dh = z.flatten(0, 1).t() @ weight.flatten(0, 1)  # (T, C of all parts): faster than part by part
+            for dpart, d in zip(dparts, dh.split([part.shape[1] for part in parts], 1), strict=True):
                 dpart[rows] = d
-        return dparts, dweight, dbias
+        return dweight, dbias
 
     def _transform_back(self, dwindows: Tensor) -> Tensor:
         """Return the gradient of the taps from what blocks and their sources share, ``(K, D, L // 2 + 1)``."""
@@ -170,7 +170,10 @@ class LongRingWithWindows(LongRing):
         """Return what convolution i reads in a block and S rows around it, ``(D, T + 2 S)``."""
         if i == 0:
             return torch.addmm(bias[-1].unsqueeze(1), weight[-1], h.t())
-        return torch.cat(list(self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support)), 1)
+        out, at = h.new_empty(len(weight[-1]), rows.stop - rows.start + 2 * self.support), 0
+        for piece in self._columns(blocks[i - 1], rows.start - self.support, rows.stop + self.support):
+            out[:, at : (at := at + piece.shape[1])] = piece  # by all threads, where a concatenation takes one
+        return out
 
     def _columns(self, blocks: Sequence[Tensor], low: int, high: int) -> Iterator[Tensor]:
         """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, a piece for each block."""
@@ -219,3 +222,9 @@ class LongRingWithWindows(LongRing):
         mean = v.mean(1, keepdim=True)
         sums = self.sums[0 if v.shape[1] == self.rows else 1]
         return torch.addmm(((v - mean) @ self.q[: v.shape[1]]).t().double(), sums, mean.t().double())
+
+
+def _room(dparts: list[Tensor], order: int, like: Tensor) -> list[Tensor]:
+    """Return memory for the gradients of K gates, ``(N, D)`` each: that of the parts' as far as it goes."""
+    fit = [dpart for dpart in dparts if dpart.shape == like.shape][:order]
+    return fit + [like.new_empty(like.shape) for _ in range(order - len(fit))]
