@@ -233,3 +233,16 @@ def test_a_feature_with_gaps_tells_no_more_than_its_rows(tmp_path: Path) -> None
         "warning: the feature pet tells the class of every row where it is not missing; if it is not known before, "
         "leave it out: --ignore pet" in notes
     )
+
+
+def test_a_control_character_in_a_cell_makes_no_category(tmp_path: Path) -> None:
+    nodes = NODES.replace("red,x", "r\x00ed,x")
+    with pytest.raises(DataError, match=r"nodes.csv, line 2, column kind: 'r\\x00ed' holds a control character; fix it"):
+        read_own(write(tmp_path, nodes=nodes))
+
+
+def test_an_import_tells_of_numbers_that_may_be_codes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        _, schema = read_own(write(tmp_path, nodes=NODES.replace("c,5,", "c,05,")))
+    assert "line 4, column age: '05' is read as a number; if it is a code, leave it out: --ignore age" in caplog.text
+    assert columns(schema)["age"].type == "number"

@@ -22,6 +22,7 @@ import pandas as pd
 from geco.console import progress
 from geco.data.user.columns import Sheet, describe
 from geco.data.user.dates import day_numbers, find_format, turned
+from geco.data.user.number_doubts import number_doubts
 from geco.data.user.problems import Problems
 from geco.data.user.schema import Column, Schema
 from geco.data.user.tables import ABSENT, Field
@@ -32,6 +33,7 @@ __all__ = ["MOST_CATEGORIES", "features", "weights"]
 logger = logging.getLogger(__name__)
 
 MOST_CATEGORIES = 50
+CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # no part of text: a damaged file
 FEW = 10  # different values of text that make a category however few rows there are
 Made = tuple[np.ndarray, Column]
 
@@ -58,6 +60,8 @@ def features(
             parts.append(made[0])
             found.append(made[1])
     problems.stop()
+    for line in () if known else number_doubts(sheet.table, names):
+        logger.warning(line)
     return np.concatenate(parts, 1) if parts else np.empty((len(sheet.table.frame), 0), np.float32), found
 
 
@@ -139,6 +143,11 @@ def _fill(field: Field, values: np.ndarray, column: Column) -> Made:
 def _category(field: Field, column: Column, asked: Collection[str]) -> Made:
     """Find the values of a category, or leave free text out."""
     field = field.blank(("",))
+    damaged = field.texts().str.contains(CONTROL, na=False).to_numpy(bool)
+    if damaged.any():
+        raise field.fail(
+            damaged, f"{{}} holds a control character; fix it, or leave the column out: --ignore {field.name}"
+        )
     values = sorted(field.texts().dropna().unique())
     known = int((~field.missing).sum())
     many = len(values) > MOST_CATEGORIES
