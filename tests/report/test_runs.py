@@ -47,6 +47,16 @@ def test_confusion_adds_the_seeds_up(tmp_path: Path) -> None:
     assert "all 2 seeds together" in text
 
 
+def test_versions_that_one_run_lacks_are_named_with_how_many_have_none(tmp_path: Path) -> None:
+    made_run(tmp_path / "a" / "seed-0")
+    folder = made_run(tmp_path / "b" / "seed-0")
+    kept = json.loads((folder / "environment.json").read_text())
+    (folder / "environment.json").unlink()
+    text = runs_page(find([tmp_path]), "").html()
+    assert f"{kept['torch']} (unknown for 1 of 2)" in text
+    assert "several" not in text
+
+
 def test_what_an_old_run_did_not_keep_is_said(tmp_path: Path) -> None:
     made_run(tmp_path / "a" / "seed-0")
     folder = made_run(tmp_path / "old" / "seed-0")

@@ -117,9 +117,10 @@ def _about(runs: Runs) -> list[tuple[str, str]]:
     known = [seed.environment for seeds in runs.values() for seed in seeds]
     for key, name in (("commit", "trained at commit"), ("torch", "torch"), ("torch_geometric", "PyG"),
                       ("python", "Python"), ("machine", "machine"), ("cores", "cores")):  # fmt: skip
-        values = {str(environment.get(key, "")) for environment in known}
-        said = values.pop() if len(values) == 1 else "several" if values else ""
-        facts += [(name, said)] if said else []
+        values = [str(environment[key]) for environment in known if environment.get(key)]
+        said = (values[0] if len(set(values)) == 1 else "several") if values else ""
+        gaps = len(known) - len(values)
+        facts += [(name, f"{said} (unknown for {gaps} of {len(known)})" if gaps else said)] if said else []
     return facts
 
 
