@@ -66,7 +66,7 @@ def test_batches_with_long_rings(sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("n", "support", "kind"), [
-    (1000, 128, ShortRings), (1000, 3000, ShortRings), (3000, 128, FFTRings), (5000, 128, LongRingWithWindows),
+    (500, 128, ShortRings), (500, 3000, ShortRings), (3000, 128, FFTRings), (5000, 128, LongRingWithWindows),
     (5000, 1, LongRingWithWindows), (5000, 2400, FFTRings),
 ])  # fmt: skip
 def test_which_plan(n: int, support: int, kind: type) -> None:

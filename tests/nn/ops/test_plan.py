@@ -10,7 +10,7 @@ from geco.nn import GlobalContext
 from geco.nn.filters import FilterName
 from geco.nn.ops import limits, plan
 from geco.nn.ops.fft_rings import FFTRings
-from geco.nn.ops.limits import LONG_RING, SHORT_RING
+from geco.nn.ops.limits import LONG_RING, LONG_RING_OF_WINDOWS, SHORT_RING, SHORT_RING_OF_WINDOWS
 from geco.nn.ops.long_ring import LongRing, harmonic_limit
 from geco.nn.ops.long_ring_windows import LongRingWithWindows
 from geco.nn.ops.plan import choose
@@ -20,16 +20,24 @@ from tests.conftest import relative_error
 D = 4
 
 
+@pytest.fixture(autouse=True)
+def blocks_of_rows() -> None:
+    """Leave the limits as they are."""
+
+
 @pytest.mark.parametrize(
     ("sizes", "filter", "name", "kind"),
     [
-        ((SHORT_RING, 3), "windows", "short-rings", ShortRings),
-        ((SHORT_RING + 1, 3), "windows", "fft", FFTRings),
-        ((LONG_RING,), "windows", "long-ring", LongRingWithWindows),
+        ((SHORT_RING_OF_WINDOWS, 3), "windows", "short-rings", ShortRings),
+        ((SHORT_RING_OF_WINDOWS + 1, 3), "windows", "fft", FFTRings),
+        ((SHORT_RING, 3), "waves", "short-rings", ShortRings),
+        ((SHORT_RING + 1, 3), "waves", "fft", FFTRings),
+        ((LONG_RING_OF_WINDOWS,), "windows", "long-ring", LongRingWithWindows),
         ((LONG_RING,), "waves", "long-ring", LongRing),
         ((LONG_RING,), "mean", "long-ring", LongRing),
         ((LONG_RING,) * 2, "mean", "fft", FFTRings),
-        ((LONG_RING - 1,), "windows", "fft", FFTRings),
+        ((LONG_RING_OF_WINDOWS - 1,), "windows", "fft", FFTRings),
+        ((LONG_RING - 1,), "waves", "fft", FFTRings),
         ((LONG_RING,), "paper", "fft", FFTRings),
     ],
 )
@@ -48,7 +56,7 @@ def test_rough_filters_go_by_fft() -> None:
     context = GlobalContext(D, D)
     nn.init.constant_(context.filter.frequencies, 100.0)  # filters too rough for few harmonics
     assert context.filter.harmonics_of(harmonic_limit(LONG_RING)) is None
-    assert context.plan([LONG_RING]).name == context.plan([5, 3]).name == "fft"
+    assert context.plan([LONG_RING_OF_WINDOWS]).name == context.plan([5, 3]).name == "fft"
     assert GlobalContext(D, D, filter="none").plan([5]).name == "none"
 
 

@@ -30,6 +30,7 @@ class Filter(nn.Module):
     """
 
     unit = False  # whether waves are sqrt(N) times stronger than the mean
+    windows_reach = 0  # farthest distance of the part over distances, in nodes; 0 if there is none
 
     def __init__(self, order: int, channels: int, **sizes: int) -> None:
         super().__init__()

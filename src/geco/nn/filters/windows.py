@@ -128,6 +128,7 @@ class WindowedFilter(ImplicitFilter):
         start: Start = "silent",
     ) -> None:
         super().__init__(order, channels, harmonics=harmonics, width=2 * harmonics, depth=1)
+        self.windows_reach = support
         self.windows = Windows(
             order, channels, support=support, width=width, depth=depth, frequency=frequency, start=start
         )

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 # Which algorithm: `geco.nn.ops.plan`.
 
-# Nodes from which one ring goes by polynomials in blocks of rows; shorter ones are faster by FFT. Measured by
-# `python -m geco.studies.plans`.
-LONG_RING = 4096
+# Nodes from which one ring goes by polynomials in blocks of rows; shorter ones are faster by FFT. Where filters have
+# windows, blocks of rows take several transforms each, and an FFT of the ring takes waves and windows together.
+# Measured by `python -m geco.studies.plans` (results/plans.json): at these lengths a step takes about as long either
+# way, for a power of two a little longer, for a prime less.
+LONG_RING, LONG_RING_OF_WINDOWS = 4096, 16_384
 
 # Numbers that the table M of a long ring may have for each node, and besides: so it stays small beside the rows, of
 # which each node has some hundred numbers. Filters with so many harmonics that M would be larger go by FFT.
 TABLE_PER_NODE, TABLE_BESIDES = 8, 2**20
 
 # Nodes up to which rings go by products with their own cosines and sines. These tables grow with the square of the
-# ring and are to stay in the cache beside the rows: 2.1 MB at 1,024 nodes in float32, 34 MB at 4,096.
-SHORT_RING = 1024
+# ring and are to stay in the cache beside the rows: 2.1 MB at 1,024 nodes in float32, 34 MB at 4,096. Filters with
+# windows are transformed by such products themselves, which at 1,024 nodes takes longer than a few rings. Measured by
+# the same command.
+SHORT_RING, SHORT_RING_OF_WINDOWS = 1024, 512
 
 # Harmonics of the filters up to which short rings go by such products, whose work grows with them; that of FFTs does
 # not.

@@ -30,9 +30,7 @@ TURNS = 4.0  # the longest block in which the fastest wave turns no more than th
 
 @lru_cache(maxsize=4096)
 def harmonic_limit(num_nodes: int) -> int:
-    """Return the most harmonics for which M stays small beside the rows themselves, 0 if the ring is too short."""
-    if num_nodes < limits.LONG_RING:
-        return 0
+    """Return the most harmonics for which M stays small beside the rows themselves."""
     limit = 0
     for bands in range(8, num_nodes // 8 + 1, 8):
         rows = block_rows(num_nodes, bands)

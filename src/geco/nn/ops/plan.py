@@ -62,7 +62,8 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
 def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
     """Choose blocks of rows for one long ring, unless filters have too many harmonics or windows reach too far."""
     size = sizes[0]
-    limit = harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
+    start = _start(filter)
+    limit = harmonic_limit(size) if len(sizes) == 1 and size >= start else 0
     smooth = _smooth(filter, limit, like) if limit else ()
     if not smooth:
         return None
@@ -75,19 +76,22 @@ def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
         plan = LongRingWithWindows(size, bands, support, like, filter.unit)
     else:
         return None
-    why = f"{_rings(sizes)} (long: from {limits.LONG_RING:,}), filters of {_bands(smooth)}"
+    why = f"{_rings(sizes)} (long: from {start:,}), filters of {_bands(smooth)}"
     return Chosen(Algorithm("long-ring", why), plan, smooth, None)
 
 
 def _short_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
     """Choose products with each ring's cosines and sines, unless a ring is long or filters have too many harmonics."""
-    smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= limits.SHORT_RING else ()
+    stop = _stop(filter)
+    smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= stop else ()
     if not smooth:
         return None
     keep = _keep(filter, filter.order + 1, like, memory)
     plan = ShortRings(sizes, smooth[0].shape[1], like, keep, _support(smooth), filter.unit)
-    why = f"{_rings(sizes)} (short: up to {limits.SHORT_RING:,}), filters of {_bands(smooth)}"
-    return Chosen(Algorithm("short-rings", why), plan, smooth, None)
+    why = f"{_rings(sizes)} (short: up to {stop:,}), filters of {_bands(smooth)}"
+    alone = len(sizes) == 1 and not torch.is_grad_enabled()  # a batch hardly comes again, and its spectra are large
+    spectra = filter.cached((sizes, like.dtype), lambda: plan.transform(smooth)) if alone else None
+    return Chosen(Algorithm("short-rings", why), plan, smooth, spectra)
 
 
 def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen:
@@ -97,7 +101,7 @@ def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
     def filters() -> tuple[Tensor, ...]:
         return tuple(t.to(like) for t in filter.fast_factors(fft.distinct_sizes))
 
-    algorithm = Algorithm("fft", _why_fft(sizes))
+    algorithm = Algorithm("fft", _why_fft(sizes, _stop(filter), _start(filter)))
     if torch.is_grad_enabled():
         return Chosen(algorithm, fft, filters(), None)
     return Chosen(algorithm, fft, (), filter.cached((sizes, like.dtype), lambda: fft.transform(filters())))
@@ -136,9 +140,19 @@ def _rings(sizes: tuple[int, ...]) -> str:
     )
 
 
-def _why_fft(sizes: tuple[int, ...]) -> str:
-    if max(sizes) <= limits.SHORT_RING:
+def _start(filter: Filter) -> int:
+    """Return the nodes from which a ring is long."""
+    return limits.LONG_RING_OF_WINDOWS if filter.windows_reach else limits.LONG_RING
+
+
+def _stop(filter: Filter) -> int:
+    """Return the nodes up to which rings are short."""
+    return limits.SHORT_RING_OF_WINDOWS if filter.windows_reach else limits.SHORT_RING
+
+
+def _why_fft(sizes: tuple[int, ...], stop: int, start: int) -> str:
+    if max(sizes) <= stop:
         return f"{_rings(sizes)}, filters of too many harmonics"
-    if len(sizes) == 1 and sizes[0] >= limits.LONG_RING:
+    if len(sizes) == 1 and sizes[0] >= start:
         return f"{_rings(sizes)}, filters of too many harmonics, or windows that reach around it"
-    return f"{_rings(sizes)}, neither short (up to {limits.SHORT_RING:,}) nor one long ring (from {limits.LONG_RING:,})"
+    return f"{_rings(sizes)}, neither short (up to {stop:,}) nor one long ring (from {start:,})"

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from geco.nn.functional import row_starts, segment_matmul
 from geco.nn.graph.remembered import cached
-from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 from geco.nn.ops.short_ring_pairs import RingBlock, arrange
 from geco.nn.ops.short_ring_windows import Csr, window_layout
@@ -202,7 +201,7 @@ def _layout(
 
     ``whole`` keeps all harmonics of every ring, which windows need, ``unit`` is as in `ShortRings`.
     """
-    blocks, back = arrange(sizes, limits.SHORT_RING if whole else bands, torch.empty(0, dtype=dtype, device=device))
+    blocks, back = arrange(sizes, max(sizes) if whole else bands, torch.empty(0, dtype=dtype, device=device))
     waves = torch.cat([torch.full_like(block.sizes, block.waves) for block in blocks])
     at, real, imag = _folding(torch.cat([block.sizes for block in blocks]), bands, unit)
     row = at + (waves.cumsum(0) - waves).unsqueeze(1)
