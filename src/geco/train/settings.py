@@ -117,6 +117,10 @@ class ModelConfig:
     """Global block of cascade: GECO's or another one."""
     mixer_dropout: float = 0.0
     """Of the attention weights in a hybrid with attention or Exphormer."""
+    attention_bias: Literal["none", "spb", "pma", "mask-1", "mask-n"] = "none"
+    """What attention in a hybrid is told of the graph: a weight for each number of hops (spb), powers of the adjacency
+    (pma), to see one hop far (mask-1), or one, two, three, ... head by head (mask-n).
+    """
     expander_degree: int = 5
     """Permutations of Exphormer's random graph, whose degree is twice this; 0 is none."""
     virtual_nodes: int = 1
@@ -190,6 +194,10 @@ class ModelConfig:
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         if self.local_epochs and self.name != "polynormer":
             raise UsageError(f"--model.local-epochs is for --model.name polynormer, got {self.name}")
+        if self.attention_bias != "none" and not _attends(self):
+            wanted = "is for --model.name hybrid with --model.mixer attention, or cascade and --model.context attention"
+            got = f"{self.name} with {self.mixer}" if self.name == "hybrid" else self.name
+            raise UsageError(f"--model.attention-bias {self.attention_bias} {wanted}; got {got}")
         if self.filter_start != "silent" and self.filter != "windows":
             raise UsageError(f"--model.filter-start drawn is for --model.filter windows, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
@@ -299,6 +307,11 @@ class Config:
         """Return plain types."""
         found: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         return found
+
+
+def _attends(model: ModelConfig) -> bool:
+    mixer = model.context if model.mixer == "cascade" else model.mixer
+    return model.name == "hybrid" and mixer == "attention"
 
 
 def _least(section: str, config: Any, **least: int) -> None:
