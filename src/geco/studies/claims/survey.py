@@ -82,7 +82,7 @@ GRID = Grid(
     "Attention with 4 heads, alone, with a GCN before it within each layer (alternating) or beside it (parallel), with "
     "encodings, with a weight for each number of hops added to its scores (SPB) or weights of three powers of the "
     "adjacency (PMA), and seeing one hop far (Mask-1) or one to four hops, head by head (Mask-n); GECO without "
-    "encodings. Budgets of weights are the same on a data set.",
+    "encodings. Where a number of weights is named, widths are fitted to it.",
     VARIANTS,
     DATA,
     GONE,
