@@ -20,7 +20,7 @@ from geco.studies.claims.record import StudyRecord
 from geco.studies.claims.study import Answer, Done, LeftOut, Measurement, Plan, Result, Scale, Study, Training, Unit
 from geco.studies.claims.training import absent, dataset_of, train
 
-__all__ = ["Options", "run_study"]
+__all__ = ["Options", "carry_out", "run_study"]
 
 
 QUICK = "This was a quick look, of an epoch or so on little data: it shows that the study runs, not who is better."
@@ -55,7 +55,18 @@ def run_study(name: str, options: Options) -> Answer:
     study: Study = resolve_name(f"{find(name).module}:STUDY")
     seeds = options.seeds or tuple(range(study.seeds[options.scale]))
     _check(options, seeds)
-    plan = study.plan(options.scale, seeds)
+    return carry_out(name, study, study.plan(options.scale, seeds), options)
+
+
+def carry_out(name: str, study: Study, plan: Plan, options: Options) -> Answer:
+    """Do what is missing of a plan, write record and page, and return what the study says.
+
+    Args:
+        name: of the study or the measurement.
+        study: that answers.
+        plan: of it.
+        options: how.
+    """
     assert len({unit.key for unit in plan.units}) == len(plan.units)
     with _locked(options.out):
         record = StudyRecord(options.out / "record.json", name, options.scale)
@@ -103,7 +114,7 @@ def _available(plan: Plan, record: StudyRecord, options: Options) -> tuple[list[
     missing: dict[str, str] = {}
     todo = []
     for unit in plan.units:
-        if unit.key in record.results:
+        if unit.key in record.results and not unit.again:
             continue
         why = absent(unit.work, options.data_dir) if isinstance(unit.work, Training) else ""
         if why:

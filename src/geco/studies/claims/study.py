@@ -67,11 +67,13 @@ class Unit:
         key: its name in the record and of its run folder, such as ``echo/geco/seed-0``.
         work: what is done.
         facts: what the study sorts results by.
+        again: whether it is done at every call, as what it has done before is kept elsewhere.
     """
 
     key: str
     work: Training | Measurement
     facts: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
 
 
 @dataclass(frozen=True)
