@@ -26,7 +26,7 @@ from geco.nn.resolve import reset
 __all__ = ["Performer", "SelfAttention", "orthogonal_features"]
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries, keys, values of a block to what they make
-CHUNK = 2**26  # scores with a bias that are held at a time: 256 MiB in float32
+CHUNK = 2**20  # scores with a bias that are made at a time, so that they stay in the cache: 4 MiB in float32
 
 
 class _Heads(nn.Module, ABC):

@@ -89,8 +89,9 @@ class ShortestPath(AttentionBias):
 
     def forward(self, pairs: Tensor, mask: Tensor | None) -> Tensor:
         """Return a number for each head and pair, ``(G, H, R, W)``."""
-        row = pairs.clamp(max=self.reach + 1).int()
-        return _hidden(nn.functional.embedding(row, self.weight).permute(0, 3, 1, 2), mask)
+        row = pairs.clamp(max=self.reach + 1).long().unsqueeze(1).expand(-1, self.heads, -1, -1)
+        weight = self.weight.t()[None, :, None].expand(*row.shape[:3], -1)  # (G, H, R, reach + 2)
+        return _hidden(weight.gather(3, row), mask)
 
     def extra_repr(self) -> str:
         """Return what the submodules do not show."""
