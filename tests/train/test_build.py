@@ -75,6 +75,16 @@ def test_attention_that_is_told_of_the_graph_trains(mixer: str, bias: str, rings
     assert all(bool(p.any()) for p in weights)  # they began at zero
 
 
+@pytest.mark.parametrize("mixer", ["geco", "attention"])
+def test_a_gnn_before_the_mixer_trains(mixer: str, rings: GraphDataset) -> None:
+    made = config(name="hybrid", local="gcn", mixer=mixer, arrangement="before", permutation="dynamic", heads=2)
+    assert len(build(made, rings).body.layers) == 2 * made.model.layers
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
+    for wrong in ({"name": "gcn"}, {"name": "hybrid", "local": "none"}, {"name": "hybrid", "mixer": "none"}):
+        with pytest.raises(UsageError, match="hybrid with a local GNN and a mixer; got"):
+            config(**wrong, arrangement="before")
+
+
 @pytest.mark.parametrize("model", [{}, {"name": "hybrid"}, {"name": "hybrid", "mixer": "cascade"}])
 def test_a_bias_without_attention_is_refused(model: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"--model\.attention-bias spb is for .* --model\.mixer attention"):

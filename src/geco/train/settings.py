@@ -109,6 +109,10 @@ class ModelConfig:
     """Local GNN of a hybrid."""
     mixer: Mixer = "geco"
     """Global mixer of a hybrid; cascade is GECO's operator with its blocks replaced."""
+    arrangement: Literal["parallel", "before"] = "parallel"
+    """Local GNN and mixer of a hybrid: side by side in each layer, or as many layers of the GNN before those of the
+    mixer.
+    """
     block: Literal["lcb", "conv", "gcn", "gat", "gatedgcn", "none"] = "lcb"
     """Local block of cascade: GECO's, a convolution over the node order, or message passing without edge features."""
     block_width: int = 10
@@ -194,6 +198,10 @@ class ModelConfig:
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         if self.local_epochs and self.name != "polynormer":
             raise UsageError(f"--model.local-epochs is for --model.name polynormer, got {self.name}")
+        if self.arrangement == "before" and (self.name != "hybrid" or "none" in (self.local, self.mixer)):
+            wanted = "is for --model.name hybrid with a local GNN and a mixer"
+            got = f"{self.name} with {self.local} and {self.mixer}"
+            raise UsageError(f"--model.arrangement before {wanted}; got {got}")
         if self.attention_bias != "none" and not _attends(self):
             wanted = "is for --model.name hybrid with --model.mixer attention, or cascade and --model.context attention"
             got = f"{self.name} with {self.mixer}" if self.name == "hybrid" else self.name

@@ -63,7 +63,7 @@ STUDIES: dict[str, Entry] = {
     "survey": Entry(
         "geco.studies.claims.survey",
         "Where does GECO stand among the ways to make a Transformer see the graph?",
-        "10 s", "about 1 h 30 min (estimated)", "days, the files of Flickr and arxiv, and a GPU",
+        "10 s", "about 2 h (estimated)", "days, the files of Flickr and arxiv, and a GPU",
     ),
 }  # fmt: skip
 
