@@ -60,6 +60,11 @@ STUDIES: dict[str, Entry] = {
         "Which encoding helps GECO, and with how many columns?",
         "10 s", "about 2 h (estimated)", "days, and a GPU",
     ),
+    "nodes": Entry(
+        "geco.studies.claims.nodes",
+        "Who is best on node sets if every model is tuned with the same number of trials?",
+        "30 s", "about 2 h (estimated)", "days, the files of Flickr and arxiv, and a GPU",
+    ),
     "survey": Entry(
         "geco.studies.claims.survey",
         "Where does GECO stand among the ways to make a Transformer see the graph?",
@@ -112,7 +117,9 @@ MEASUREMENTS: dict[str, Measured] = {
         "How many weights have the shipped configurations?", writes=("--out", "parameters.md"),
     ),
     "encoding-speed": Measured("geco.studies.encodings", "How long do encodings take to compute?"),
-    "nodes": Measured("geco.studies.nodes", "Who is best on small node sets if all are tuned alike?", writes=RECORDS),
+    "nodes-of-three": Measured(
+        "geco.studies.nodes", "Who is best on small node sets if all have the same three trials?", writes=RECORDS
+    ),
     "echo": Measured("geco.studies.echo", "Who finds an answer that is 16 or 64 steps away?", writes=RECORDS),
     "parts": Measured("geco.studies.parts", "What does each part of GECO add to the score?", writes=RECORDS),
     "renumber": Measured("geco.studies.renumber", "Do scores depend on how nodes are numbered?", "RUN"),

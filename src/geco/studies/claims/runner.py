@@ -17,8 +17,23 @@ from geco.errors import DataError, ResourceError, UsageError
 from geco.studies.claims.catalogue import find
 from geco.studies.claims.page import page_of
 from geco.studies.claims.record import StudyRecord
-from geco.studies.claims.study import Answer, Done, LeftOut, Measurement, Plan, Result, Scale, Study, Training, Unit
+from geco.studies.claims.study import (
+    Answer,
+    Done,
+    LeftOut,
+    Measurement,
+    Plan,
+    Result,
+    Scale,
+    Study,
+    Training,
+    Tuning,
+    Unit,
+    Winner,
+    training_of,
+)
 from geco.studies.claims.training import absent, dataset_of, train
+from geco.studies.claims.tuning import tune, won
 
 __all__ = ["Options", "carry_out", "run_study"]
 
@@ -78,7 +93,7 @@ def carry_out(name: str, study: Study, plan: Plan, options: Options) -> Answer:
         record.write()
         results = record.results
         answer = study.answer([Done(u.facts, results[u.key]) for u in plan.units if u.key in results])
-        if options.scale == "quick" and any(isinstance(unit.work, Training) for unit in plan.units):
+        if options.scale == "quick" and any(training_of(unit.work) for unit in plan.units):
             answer = replace(answer, words=f"{QUICK}\n{answer.words}")
         page_of(name, plan, record, answer).write(options.out / "page.html")
         return answer
@@ -116,10 +131,10 @@ def _available(plan: Plan, record: StudyRecord, options: Options) -> tuple[list[
     for unit in plan.units:
         if unit.key in record.results and not unit.again:
             continue
-        why = absent(unit.work, options.data_dir) if isinstance(unit.work, Training) else ""
-        if why:
-            assert isinstance(unit.work, Training)
-            missing[unit.work.config.data.name] = why
+        training = training_of(unit.work)
+        why = "" if training is None else absent(training, options.data_dir)
+        if training is not None and why:
+            missing[training.config.data.name] = why
         else:
             todo.append(unit)
     left_out = [*plan.left_out, *(LeftOut(name, why) for name, why in missing.items())]
@@ -157,7 +172,11 @@ class _Work:
     def _do(self, unit: Unit) -> Result:
         if isinstance(unit.work, Measurement):
             return unit.work.run(self.record.results)
-        return train(unit.work, self._dataset(unit.work), self.options.out / "runs" / unit.key)
+        folder = self.options.out / "runs" / unit.key
+        if isinstance(unit.work, Tuning):
+            return tune(unit.work, self._dataset(unit.work.training), folder)
+        training = won(unit.work, self.record.results) if isinstance(unit.work, Winner) else unit.work
+        return train(training, self._dataset(training), folder)
 
     def _dataset(self, training: Training) -> GraphDataset:
         config = training.config
