@@ -14,6 +14,7 @@ from geco.nn.gps.ablation import Cascade
 from geco.nn.gps.attention import SelfAttention
 from geco.nn.gps.attention_bias import HopMask, make_bias
 from geco.nn.gps.mixers import make_mixer
+from geco.nn.gps.stack import HybridStack
 from geco.nn.graph import node_pairs
 from geco.nn.graph.prepare import prepare
 from tests.conftest import assert_as_good_as, relative_error
@@ -31,6 +32,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "mask-3": {"bias": "mask-n", "bias_kwargs": {"hops": 3}},
     "mask-0": {"bias": "mask-n", "bias_kwargs": {"hops": 0}},
 }
+TOLD_STACK: dict[str, Any] = {"norm": "layer", "mixer_kwargs": {"bias": "spb"}}
 TOLD = [kind for kind in KINDS if kind != "none"]
 
 
@@ -158,6 +160,32 @@ def test_pairs_are_worked_out_once_for_all_layers(monkeypatch: pytest.MonkeyPatc
     g.edges[1, 0] = (g.edges[1, 0] + 1) % 30
     run(layers[0], g.x, g.edges, None)
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("permutation", ["natural", "static", "dynamic", "structure"])
+@pytest.mark.parametrize("sizes", [(30,), (5, 30, 5)])
+def test_pairs_are_worked_out_once_whatever_the_order(
+    sizes: tuple[int, ...], permutation: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    before = node_pairs._hops
+    monkeypatch.setattr(node_pairs, "_hops", lambda *given: calls.append(1) or before(*given))
+    x, edges, batch, _ = joined([toy(n, D, i) for i, n in enumerate(sizes)])
+    stack = HybridStack(D, D, 3, 0.0, local="none", mixer="attention", heads=2, permutation=permutation, **TOLD_STACK)
+    first = stack(x, edges, batch)
+    for epoch in (1, 2):
+        stack.set_epoch(epoch)
+        again = stack(x, edges, batch)
+    assert relative_error(again, first) < 1e-5
+    assert len(calls) == len(set(sizes))  # one for each block
+
+
+def test_nodes_of_several_graphs_in_any_order() -> None:
+    """Nodes that are mingled keep the order of their rings, and see the same."""
+    module, (x, edges, batch, _) = layer("spb").eval(), joined([toy(n, D, n) for n in (5, 30, 5)])
+    mingled = torch.randperm(len(x))
+    found = run(module, x[mingled], torch.argsort(mingled)[edges], batch[mingled])
+    assert relative_error(found, run(module, x, edges, batch)[mingled]) < 1e-5
 
 
 def test_dropout_and_half_precision() -> None:

@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 
 from geco.nn.functional import dropout
 from geco.nn.gps.attention_bias import AttentionBias, BiasName, make_bias
+from geco.nn.graph.node_pairs import unordered
 from geco.nn.graph.padding import blocks
 from geco.nn.graph.prepare import Graph, check_features, input_rings, prepare
 from geco.nn.graph.rings import Rings
@@ -139,7 +140,8 @@ class SelfAttention(_Heads):
         if graph is None:
             check_features(x, self.in_channels)
             graph = prepare(x, edge_index, batch, None, None, None)
-        rings = graph.checked_for(x, self.in_channels).rings
+        graph = unordered(graph.checked_for(x, self.in_channels))
+        rings = graph.rings
         pairs = self.bias.pairs(graph, torch.promote_types(x.dtype, torch.float32))
         each = zip(blocks(rings.sizes, x.device).each, pairs, strict=True)
         return self._mixed(x, rings, [partial(self._told, self.bias, block.mask, known) for block, known in each])

@@ -9,6 +9,7 @@ Shapes: N nodes, M edges, G graphs of a block, W nodes of its largest, S powers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ from geco.nn.graph.prepare import Graph
 from geco.nn.graph.remembered import Remembered
 from geco.nn.graph.rings import Rings
 
-__all__ = ["FAR", "MOST", "hops", "powers"]
+__all__ = ["FAR", "MOST", "hops", "powers", "unordered"]
 
 FAR = 255  # hops of pairs that are too far apart, or not connected
 MOST = 16_384  # nodes of a graph: 1 GiB for each float32 of all pairs
@@ -70,6 +71,23 @@ def powers(graph: Graph, count: int, dtype: torch.dtype) -> list[Tensor]:
     if count < 1:
         raise ValueError(f"there must be at least one power, got {count}")
     return _remembered(graph, ("powers", count, dtype), lambda edges, block: _powers(edges, block, count, dtype))
+
+
+def unordered(graph: Graph) -> Graph:
+    """Return the graphs with their nodes as they come, if those of a graph follow one another, for what does not depend
+    on an order: orders are made anew at each step, and what is remembered of pairs would be, too.
+
+    Args:
+        graph: the graphs of a batch, in any order.
+    """
+    rings = graph.rings
+    if rings.permutation is None:
+        return graph
+    if len(rings.sizes) > 1:
+        of = rings.restore(rings.number())
+        if bool((of[1:] < of[:-1]).any()):
+            return graph
+    return replace(graph, rings=replace(rings, permutation=None))
 
 
 def _remembered(graph: Graph, what: tuple[object, ...], build: Callable[[Tensor, Block], Tensor]) -> list[Tensor]:
