@@ -61,6 +61,36 @@ def test_geco_with_a_block_replaced_trains(options: dict[str, Any], rings: Graph
     assert 0 <= Trainer(made, rings).fit()["test"] <= 1
 
 
+@pytest.mark.parametrize("bias", ["spb", "pma", "mask-1", "mask-n"])
+@pytest.mark.parametrize("mixer", ["attention", "cascade"])
+def test_attention_that_is_told_of_the_graph_trains(mixer: str, bias: str, rings: GraphDataset) -> None:
+    made = config(name="hybrid", local="none", mixer=mixer, context="attention", heads=2, attention_bias=bias)
+    layer: Any = build(made, rings).body.layers[0].mixer
+    told = (layer.context if mixer == "cascade" else layer).bias
+    assert type(told).__name__ == {"spb": "ShortestPath", "pma": "Proximity"}.get(bias, "HopMask")
+    trainer = Trainer(made, rings)
+    assert 0 <= trainer.fit()["test"] <= 1
+    weights = [p for name, p in trainer.model.named_parameters() if name.endswith("bias.weight")]
+    assert len(weights) == (0 if "mask" in bias else 2)
+    assert all(bool(p.any()) for p in weights)  # they began at zero
+
+
+@pytest.mark.parametrize("mixer", ["geco", "attention"])
+def test_a_gnn_before_the_mixer_trains(mixer: str, rings: GraphDataset) -> None:
+    made = config(name="hybrid", local="gcn", mixer=mixer, arrangement="before", permutation="dynamic", heads=2)
+    assert len(build(made, rings).body.layers) == 2 * made.model.layers
+    assert 0 <= Trainer(made, rings).fit()["test"] <= 1
+    for wrong in ({"name": "gcn"}, {"name": "hybrid", "local": "none"}, {"name": "hybrid", "mixer": "none"}):
+        with pytest.raises(UsageError, match="hybrid with a local GNN and a mixer; got"):
+            config(**wrong, arrangement="before")
+
+
+@pytest.mark.parametrize("model", [{}, {"name": "hybrid"}, {"name": "hybrid", "mixer": "cascade"}])
+def test_a_bias_without_attention_is_refused(model: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"--model\.attention-bias spb is for .* --model\.mixer attention"):
+        config(**model, attention_bias="spb")
+
+
 def test_nothing_replaced_is_geco(rings: GraphDataset) -> None:
     same = {"local": "none", "mixer": "cascade", "layer_norm": "layer", "ffn_ratio": 1.0}
     ours, cascade = (build(config(name=name, **more), rings) for name, more in (("geco", {}), ("hybrid", same)))

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("geco.cli.use:predict", "predict for new files with a trained network"),
     "explain": ("geco.cli.explain:explain", "why a trained network predicts what it does, node by node"),
     "report": ("geco.cli.report:report", "trainings as a page of curves and tables, or as a record"),
-    "study": ("geco.cli.study:study", "check a claim of the paper on this machine"),
+    "study": ("geco.cli.study:study", "check a claim of the paper on this machine, or measure it"),
     "study list": ("geco.cli.study:list_studies", "all studies: what each asks and how long it takes"),
     "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
     "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),
@@ -118,6 +118,8 @@ def _parse(command: str, words: list[str]) -> Callable[[], None]:
     def later(*args: Any, **options: Any) -> Callable[[], None]:
         return functools.partial(handler, *args, **options)
 
+    if hasattr(home, "passes_on") and home.passes_on(words):  # to a program with flags of its own
+        return functools.partial(home.pass_on, words)
     if hasattr(home, "read"):  # its flags go over configurations that other words name
         with _one_line():
             return functools.partial(handler, home.read(words))

@@ -1,8 +1,9 @@
-"""``geco study NAME`` and ``geco study list``: the paper's claims, checked on this machine."""
+"""``geco study NAME`` and ``geco study list``: the paper's claims, checked on this machine, and measurements."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ from geco.console import print_line, print_table
 from geco.errors import UsageError
 from geco.studies.claims.catalogue import MEASUREMENTS, STUDIES, find
 
-__all__ = ["list_studies", "study"]
+__all__ = ["list_studies", "pass_on", "passes_on", "study"]
 
 Seeds = Annotated[tuple[int, ...], arg(metavar="S", help_behavior_hint="")]
 
@@ -28,6 +29,8 @@ def study(
     seeds: Seeds = (),
 ) -> None:
     """Check one of the paper's claims; what is finished is kept at once, and the same command goes on with it.
+
+    Measurements of this implementation are run and kept by `geco study NAME [--out DIR]` with options of their own.
 
     Args:
         name: as `geco study list` shows it.
@@ -69,12 +72,55 @@ def _command(name: str, suffix: str, seeds: tuple[int, ...]) -> str:
     return shlex.join(words)
 
 
+def passes_on(words: Sequence[str]) -> bool:
+    """Tell whether words name a measurement, which reads its own options."""
+    return bool(words) and words[0] in MEASUREMENTS
+
+
+def pass_on(words: Sequence[str]) -> None:
+    """Run a measurement with its own options and keep what it prints and writes, once for the same options.
+
+    Args:
+        words: its name, then its options; ``--out DIR`` is where record.json and page.html go, as for all studies.
+    """
+    from geco.studies.claims.measured import measurement, tell
+    from geco.studies.claims.record import StudyRecord
+    from geco.studies.claims.runner import Options, carry_out
+
+    name, (folder, own) = words[0], _out(words[1:])
+    if {"-h", "--help"} & {*own}:
+        tell(name, ["--help"])
+        return
+    folder = folder or Path("studies") / name
+    study = measurement(name, own, folder)
+    plan = study.plan("default", ())
+    (unit,) = plan.units
+    known = StudyRecord(folder / "record.json", name, "default").results.get(unit.key)
+    if known is not None and not unit.again:
+        print(known["printed"], end="")
+        print_line("this was measured before and is in the record; choose another --out to measure it again")
+    carry_out(name, study, plan, Options("default", (), folder, command=shlex.join(["geco", "study", name, *own])))
+    print_line(f"{folder / 'page.html'} shows it; {folder / 'record.json'} has all numbers")
+
+
+def _out(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Return the folder after ``--out``, and the other words."""
+    split = [part for word in words for part in (word.split("=", 1) if word.startswith("--out=") else [word])]
+    if "--out" not in split:
+        return None, split
+    at = split.index("--out")
+    if at + 1 == len(split):
+        raise UsageError("--out needs a folder")
+    return Path(split[at + 1]), split[:at] + split[at + 2 :]
+
+
 def list_studies() -> None:
     """Print all studies with what they ask and how long they take, and the measurements beside them."""
     print("Claims of the paper: geco study NAME [--quick | --full]")
     for name, entry in STUDIES.items():
         print(f"\n  {name}\n    {entry.question}")
         print(f"    --quick {entry.quick}; without a flag {entry.default}; --full {entry.full}")
-    print("\nMeasurements of this implementation: python -m geco.studies.NAME\n")
-    for name, question in MEASUREMENTS.items():
-        print(f"  {name:{max(map(len, MEASUREMENTS))}}  {question}")
+    print("\nMeasurements of this implementation: geco study NAME [--out DIR] [options of its own, see --help]\n")
+    commands = {name: f"{name} {entry.takes}".strip() for name, entry in MEASUREMENTS.items()}
+    for name, measured in MEASUREMENTS.items():
+        print(f"  {commands[name]:{max(map(len, commands.values()))}}  {measured.question}")

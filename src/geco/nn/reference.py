@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from geco.nn.gps.attention_bias import HopMask, Proximity, ShortestPath
+from geco.nn.graph.node_pairs import FAR
+
 if TYPE_CHECKING:
     from geco.nn.conv import GECOConv
+    from geco.nn.gps.attention import SelfAttention
+    from geco.nn.gps.attention_bias import AttentionBias
     from geco.nn.gps.exphormer import Exphormer
     from geco.nn.gps.virtual_node import VirtualNode
 
 __all__ = [
+    "attention",
     "circulant",
     "circular_conv",
     "diffused",
@@ -105,6 +111,46 @@ def geco_conv(conv: GECOConv, x: Tensor, adj: Tensor) -> Tensor:
     assert context.filter is not None
     out: Tensor = context.out_proj(global_context(projected, context.filter(len(x))))
     return out
+
+
+def attention(layer: SelfAttention, x: Tensor, edge_index: Tensor) -> Tensor:
+    r"""Return `geco.nn.gps.attention.SelfAttention` of one graph in evaluation mode, head by head, O(N^2) and with a
+    bias O(N^4).
+
+    Args:
+        layer: whose weights to use.
+        x: ``(N, D)``.
+        edge_index: ``(2, M)``, taken both ways.
+    """
+    rows = (x @ layer.qkv.weight.t() + layer.qkv.bias).view(len(x), 3, layer.heads, -1)
+    mixed = []
+    for head in range(layer.heads):
+        q, k, v = rows[:, 0, head], rows[:, 1, head], rows[:, 2, head]
+        score = q @ k.t() / q.shape[1] ** 0.5
+        score = score if layer.bias is None else score + _score_bias(layer.bias, head, edge_index, score)
+        mixed.append(torch.softmax(score, 1) @ v)
+    out: Tensor = layer.out(torch.cat(mixed, 1))
+    return out
+
+
+def _score_bias(bias: AttentionBias, head: int, edge_index: Tensor, score: Tensor) -> Tensor:
+    """Return what is added to the scores of a head, ``(N, N)``."""
+    nodes = len(score)
+    linked = torch.eye(nodes, dtype=torch.float64)
+    for source, target in edge_index.t().tolist():
+        linked[source, target] = linked[target, source] = 1
+    # There are as many hops from a node to another as powers, from the 0th on, that do not join the two.
+    apart = torch.stack([torch.linalg.matrix_power(linked, s) == 0 for s in range(nodes)]).sum(0)
+    apart = torch.where(apart == nodes, FAR, apart)
+    told = torch.zeros_like(score)
+    if isinstance(bias, HopMask):
+        return told.masked_fill(apart > (head + 1 if bias.hops is None else bias.hops), -torch.inf)
+    if isinstance(bias, ShortestPath):
+        return sum((bias.weight[s, head] * (apart.clamp(max=bias.reach + 1) == s) for s in range(bias.reach + 2)), told)
+    assert isinstance(bias, Proximity)
+    scale = linked.sum(1).rsqrt()
+    near = (scale.unsqueeze(1) * linked * scale).to(score.dtype)
+    return sum((bias.weight[s, head] * torch.linalg.matrix_power(near, s + 1) for s in range(bias.powers)), told)
 
 
 def exphormer(

@@ -205,7 +205,7 @@ def _hybrid(config: Config, dataset: GraphDataset) -> dict[str, Any]:
     m = config.model
     special: dict[str, dict[str, Any]] = {
         "geco": _operator(config),
-        "attention": {"dropout": m.mixer_dropout},
+        "attention": _attention(config),
         "hyena": _hyena(config),
         "exphormer": {"dropout": m.mixer_dropout, "seed": config.seed},
         "cascade": _cascade(config),
@@ -220,6 +220,12 @@ def _hybrid(config: Config, dataset: GraphDataset) -> dict[str, Any]:
         "local_kwargs": {"degrees": _degrees(config, dataset)} if scaled else {},
         "mixer_kwargs": {**named, **special.get(m.mixer, {})},
     }
+
+
+def _attention(config: Config) -> dict[str, Any]:
+    """Return the options of `SelfAttention`."""
+    m = config.model
+    return {"dropout": m.mixer_dropout, **({} if m.attention_bias == "none" else {"bias": m.attention_bias})}
 
 
 def _hyena(config: Config) -> dict[str, Any]:
@@ -245,7 +251,7 @@ def _cascade(config: Config) -> dict[str, Any]:
     m, operator = config.model, _operator(config)
     local = {"lcb": {"adjacency": m.adjacency}, "conv": {"width": m.block_width}}.get(m.block, {})
     mixed = {name: operator[name] for name in ("order", "filter", "filter_kwargs") if name in operator}
-    context = {"gcb": mixed, "attention": {"dropout": m.mixer_dropout}, "hyena": _hyena(config)}.get(m.context, {})
+    context = {"gcb": mixed, "attention": _attention(config), "hyena": _hyena(config)}.get(m.context, {})
     return {"local": m.block, "context": m.context, "local_kwargs": local, "context_kwargs": context}
 
 

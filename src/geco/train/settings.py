@@ -109,6 +109,10 @@ class ModelConfig:
     """Local GNN of a hybrid."""
     mixer: Mixer = "geco"
     """Global mixer of a hybrid; cascade is GECO's operator with its blocks replaced."""
+    arrangement: Literal["parallel", "before"] = "parallel"
+    """Local GNN and mixer of a hybrid: side by side in each layer, or as many layers of the GNN before those of the
+    mixer.
+    """
     block: Literal["lcb", "conv", "gcn", "gat", "gatedgcn", "none"] = "lcb"
     """Local block of cascade: GECO's, a convolution over the node order, or message passing without edge features."""
     block_width: int = 10
@@ -117,6 +121,10 @@ class ModelConfig:
     """Global block of cascade: GECO's or another one."""
     mixer_dropout: float = 0.0
     """Of the attention weights in a hybrid with attention or Exphormer."""
+    attention_bias: Literal["none", "spb", "pma", "mask-1", "mask-n"] = "none"
+    """What attention in a hybrid is told of the graph: a weight for each number of hops (spb), powers of the adjacency
+    (pma), to see one hop far (mask-1), or one, two, three, ... head by head (mask-n).
+    """
     expander_degree: int = 5
     """Permutations of Exphormer's random graph, whose degree is twice this; 0 is none."""
     virtual_nodes: int = 1
@@ -190,6 +198,14 @@ class ModelConfig:
             raise UsageError(f"--model.filter-gain {self.filter_gain} {wanted}, got filter {self.filter}")
         if self.local_epochs and self.name != "polynormer":
             raise UsageError(f"--model.local-epochs is for --model.name polynormer, got {self.name}")
+        if self.arrangement == "before" and (self.name != "hybrid" or "none" in (self.local, self.mixer)):
+            wanted = "is for --model.name hybrid with a local GNN and a mixer"
+            got = f"{self.name} with {self.local} and {self.mixer}"
+            raise UsageError(f"--model.arrangement before {wanted}; got {got}")
+        if self.attention_bias != "none" and not _attends(self):
+            wanted = "is for --model.name hybrid with --model.mixer attention, or cascade and --model.context attention"
+            got = f"{self.name} with {self.mixer}" if self.name == "hybrid" else self.name
+            raise UsageError(f"--model.attention-bias {self.attention_bias} {wanted}; got {got}")
         if self.filter_start != "silent" and self.filter != "windows":
             raise UsageError(f"--model.filter-start drawn is for --model.filter windows, got filter {self.filter}")
         for name in ("dropout", "input_dropout", "mixer_dropout", "head_dropout"):
@@ -299,6 +315,11 @@ class Config:
         """Return plain types."""
         found: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         return found
+
+
+def _attends(model: ModelConfig) -> bool:
+    mixer = model.context if model.mixer == "cascade" else model.mixer
+    return model.name == "hybrid" and mixer == "attention"
 
 
 def _least(section: str, config: Any, **least: int) -> None:

@@ -51,6 +51,30 @@ def test_pure_geco_layers_are_those_of_the_model() -> None:
     torch.testing.assert_close(stack(x, edges), model(x, edges), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{"filter": "mean"}, {"norm": "layer"}])
+def test_a_gnn_before_the_mixer_is_one_stack_after_the_other(options: dict[str, str]) -> None:
+    x, edges, attr = graph(30, 2)
+    stack = HybridStack(5, 8, 2, local="gatedgcn", mixer="geco", arrangement="before", **options).eval()
+    assert [(layer.local is None, layer.mixer is None) for layer in stack.layers] == [(False, True)] * 2 + [
+        (True, False)
+    ] * 2
+    assert stack.edge_fields == ("edge_weight", "edge_attr")
+    h, more = stack.encoder(x), attr
+    for layer in stack.layers[:2]:
+        h, more = layer.with_edges(h, edges, None, more)
+    for layer in stack.layers[2:]:
+        h = layer(h, edges)
+    torch.testing.assert_close(stack(x, edges, edge_attr=attr), h, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("local", "mixer"), [("none", "geco"), ("gcn", "none")])
+def test_before_needs_both(local: str, mixer: str) -> None:
+    with pytest.raises(ValueError, match=r"needs a local GNN and a mixer, got .*='none'"):
+        HybridStack(5, 8, 2, local=local, mixer=mixer, arrangement="before")
+    with pytest.raises(ValueError, match="arrangement 'after' is not known"):
+        HybridStack(5, 8, 2, arrangement="after")  # type: ignore[arg-type]
+
+
 def test_dynamic_orders_follow_the_epoch() -> None:
     x, edges, _ = graph(30, 1)
     stack = HybridStack(5, 8, 2, local="none", mixer="geco", permutation="dynamic", norm="layer")

@@ -56,6 +56,14 @@ def test_the_answer_names_the_first_and_what_cannot_be_told_from_it() -> None:
     assert "ahead by more than the spreads" in ahead.words
 
 
+def test_the_words_say_how_large_the_networks_are() -> None:
+    small, large = done("a", "gcn", 0.5, 0.6), done("a", "mlp", 0.5, 0.6)
+    assert answered(small, large).words.endswith("All networks have 10 weights.")
+    assert answered(small).words.endswith("The network has 10 weights.")
+    larger = [Done(unit.facts, {**unit.result, "parameters": 2345}) for unit in large]
+    assert answered(small, larger).words.endswith("has 10 weights (gcn), the largest 2,345 (mlp).")
+
+
 def test_lower_is_better_where_the_metric_says_so() -> None:
     found = answered(
         done("a", "gcn", 0.5, 0.5, metric="mae", paper=0.3), done("a", "mlp", 0.4, 0.4, metric="mae", paper=0.2)

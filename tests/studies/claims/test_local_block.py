@@ -9,6 +9,11 @@ from tests.studies.claims.grids import check_plans, run_quick
 def test_quick_runs(tmp_path: Path) -> None:
     record = run_quick("local-block", tmp_path)
     assert {unit["facts"]["seed"] for unit in record["units"].values()} == {0, 1}
+    page = (tmp_path / "page.html").read_text()
+    weights = [unit["result"]["parameters"] for unit in record["units"].values()]
+    assert f"The smallest network has {min(weights):,} weights" in page
+    assert f"the largest {max(weights):,} (" in page
+    assert "same number of weights" not in page
 
 
 def test_everything_planned_can_be_built() -> None:

@@ -1,21 +1,33 @@
 r"""Attention among the nodes of each graph: the exact one, and the Performer's in linear time.
 
-Shapes: N nodes, C input channels, D channels, H heads, G graphs of a block, W nodes of its largest, R random features.
+Shapes: N nodes, M edges, C input channels, D channels, H heads, G graphs of a block, W nodes of its largest, R random
+features.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from geco.nn.functional import dropout
+from geco.nn.gps.attention_bias import AttentionBias, BiasName, make_bias
+from geco.nn.graph.node_pairs import unordered
 from geco.nn.graph.padding import blocks
-from geco.nn.graph.prepare import Graph, input_rings
+from geco.nn.graph.prepare import Graph, check_features, input_rings, prepare
+from geco.nn.graph.rings import Rings
+from geco.nn.resolve import reset
 
 __all__ = ["Performer", "SelfAttention", "orthogonal_features"]
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries, keys, values of a block to what they make
+CHUNK = 2**20  # scores with a bias that are made at a time, so that they stay in the cache: 4 MiB in float32
 
 
 class _Heads(nn.Module, ABC):
@@ -39,15 +51,20 @@ class _Heads(nn.Module, ABC):
     def forward(self, x: Tensor, batch: Tensor | None = None, *, graph: Graph | None = None) -> Tensor:
         """Mix the nodes of each graph; a ``graph`` from `prepare` stands for ``batch``."""
         rings = input_rings(x, self.in_channels, batch, graph=graph)
+        each = blocks(rings.sizes, x.device).each
+        return self._mixed(x, rings, [partial(self._attend, mask=block.mask) for block in each])
+
+    def _mixed(self, x: Tensor, rings: Rings, each: Sequence[Attend]) -> Tensor:
+        """Mix the nodes of each graph, each block of graphs in its own way."""
         layout = blocks(rings.sizes, x.device)
         parts = layout.lay_out(rings.arrange(self.qkv(x)))
-        mixed = [self._block(part, block.mask) for part, block in zip(parts, layout.each, strict=True)]
+        mixed = [self._block(part, attend) for part, attend in zip(parts, each, strict=True)]
         out: Tensor = self.out(rings.restore(layout.take_back(mixed)))
         return out
 
-    def _block(self, qkv: Tensor, mask: Tensor | None) -> Tensor:
+    def _block(self, qkv: Tensor, attend: Attend) -> Tensor:
         q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each (G, H, W, D / H)
-        return self._attend(q, k, v, mask).transpose(1, 2).flatten(2)
+        return attend(q, k, v).transpose(1, 2).flatten(2)
 
     @abstractmethod
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
@@ -65,27 +82,90 @@ class SelfAttention(_Heads):
     Graphs of similar size stand side by side and padding is masked, so a batch costs little more than its graphs one by
     one, and a graph's output does not depend on its batch mates.
 
+    It does not see the edges unless it is told of them: with a ``bias``, scores have a term for each pair of nodes,
+    from the hops between them (`ShortestPath`) or from powers of the adjacency (`Proximity`), or nodes see only those a
+    few hops away (`HopMask`). That keeps a few numbers for each pair, and is refused for graphs of more than 16,384
+    nodes.
+
     Args:
         channels: D.
         heads: H, a divisor of D.
         in_channels: C, D by default.
         dropout: of the attention weights.
+        bias: ``none``, ``spb``, ``pma``, ``mask-1`` or ``mask-n``; see `make_bias`.
+        bias_kwargs: its options.
 
     Shapes:
-        ``x`` (N, C), ``batch`` (N,) to (N, D).
+        ``x`` (N, C), ``batch`` (N,), ``edge_index`` (2, M) to (N, D).
 
     Example:
-        >>> SelfAttention(8, heads=2)(torch.randn(5, 8), torch.tensor([0, 0, 0, 1, 1])).shape
+        >>> x, batch = torch.randn(5, 8), torch.tensor([0, 0, 0, 1, 1])
+        >>> SelfAttention(8, heads=2)(x, batch).shape
+        torch.Size([5, 8])
+        >>> edges = torch.tensor([[0, 1, 3], [1, 2, 4]])
+        >>> SelfAttention(8, heads=2, bias="spb")(x, batch, edge_index=edges).shape
         torch.Size([5, 8])
     """
 
-    def __init__(self, channels: int, heads: int = 4, *, in_channels: int | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        channels: int,
+        heads: int = 4,
+        *,
+        in_channels: int | None = None,
+        dropout: float = 0.0,
+        bias: BiasName = "none",
+        bias_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(channels, heads, in_channels, dropout, bias=True)
+        self.bias = make_bias(bias, heads, bias_kwargs)
+
+    def reset_parameters(self) -> None:
+        """Reset all weights."""
+        super().reset_parameters()
+        if self.bias is not None:
+            reset(self.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        batch: Tensor | None = None,
+        *,
+        edge_index: Tensor | None = None,
+        graph: Graph | None = None,
+    ) -> Tensor:
+        """Mix the nodes of each graph; a ``graph`` from `prepare` stands for edges and ``batch``."""
+        if self.bias is None:
+            return super().forward(x, batch, graph=graph)
+        if graph is None:
+            check_features(x, self.in_channels)
+            graph = prepare(x, edge_index, batch, None, None, None)
+        graph = unordered(graph.checked_for(x, self.in_channels))
+        rings = graph.rings
+        pairs = self.bias.pairs(graph, torch.promote_types(x.dtype, torch.float32))
+        each = zip(blocks(rings.sizes, x.device).each, pairs, strict=True)
+        return self._mixed(x, rings, [partial(self._told, self.bias, block.mask, known) for block, known in each])
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         seen = None if mask is None else mask[:, None, None, :]
         drop = self.dropout if self.training else 0.0
         return nn.functional.scaled_dot_product_attention(q, k, v, seen, drop)
+
+    def _told(self, bias: AttentionBias, mask: Tensor | None, pairs: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Attend with a bias, as many rows at a time as fit; scores of several are made again for backward."""
+        graphs, heads, width, _ = q.shape
+        rows = max(1, CHUNK // (graphs * heads * width))
+
+        def attend(q: Tensor, k: Tensor, v: Tensor, pairs: Tensor) -> Tensor:
+            told = bias(pairs, mask)
+            told = told if told.dtype == torch.bool else told.to(q.dtype)
+            drop = self.dropout if self.training else 0.0
+            return nn.functional.scaled_dot_product_attention(q, k, v, told, drop)
+
+        if rows >= width:
+            return attend(q, k, v, pairs)
+        parts = zip(q.split(rows, 2), pairs.split(rows, -2), strict=True)
+        return torch.cat([checkpoint(attend, some, k, v, known, use_reentrant=False) for some, known in parts], 2)
 
 
 class Performer(_Heads):

@@ -19,7 +19,7 @@ from geco.nn.graph.prepare import Graph, check_features, check_not_single
 from geco.nn.resolve import accepted, build, call, norm_layer, normed, reset
 from geco.nn.whole_graph import WholeGraph
 
-__all__ = ["GPSLayer"]
+__all__ = ["EDGE_FIELDS", "GPSLayer"]
 
 EDGE_FIELDS = ("edge_weight", "edge_attr")
 NORMS = {"batch": nn.BatchNorm1d, "batch_norm": nn.BatchNorm1d, "layer": nn.LayerNorm, "layer_norm": nn.LayerNorm}

@@ -6,18 +6,21 @@ Shapes: N nodes, M edges, B graphs, C input channels, D channels.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 from torch import Tensor, nn
 
 from geco.nn.blocks import LocalPropagation
 from geco.nn.functional import dropout
-from geco.nn.gps.layer import GPSLayer
+from geco.nn.gps.layer import EDGE_FIELDS, GPSLayer
 from geco.nn.graph.permutation import Permutation
 from geco.nn.graph.prepare import Graph, prepare
 from geco.nn.ordered_stack import OrderedStack
+from geco.nn.resolve import check_name
 
 __all__ = ["HybridStack"]
+
+Arrangement = Literal["parallel", "before"]
 
 
 class HybridStack(OrderedStack):
@@ -35,6 +38,8 @@ class HybridStack(OrderedStack):
         permutation: ``natural``, ``static``, ``dynamic`` or ``structure``.
         eval_orders: orders averaged in evaluation under ``dynamic``.
         seed: of the orders.
+        arrangement: ``parallel``, local GNN and mixer side by side in each layer; or ``before``, L layers of the local
+            GNN, then L of the mixer.
         layer: further options of `GPSLayer`.
 
     Shapes:
@@ -58,22 +63,27 @@ class HybridStack(OrderedStack):
         permutation: Permutation = "natural",
         eval_orders: int = 4,
         seed: int = 0,
+        arrangement: Arrangement = "parallel",
         **layer: Any,
     ) -> None:
-        super().__init__(permutation, num_layers, seed, eval_orders)
+        check_name("arrangement", arrangement, get_args(Arrangement))
+        each = [layer] if arrangement == "parallel" else _one_after_the_other(layer)
+        super().__init__(permutation, num_layers * len(each), seed, eval_orders)
         self.dropout = dropout
         self.encoder = nn.Linear(in_channels, hidden_channels)
-        self.layers = nn.ModuleList(GPSLayer(hidden_channels, dropout=dropout, **layer) for _ in range(num_layers))
-        local = getattr(self.layers[0].mixer, "local", None)
+        self.layers = nn.ModuleList(
+            GPSLayer(hidden_channels, dropout=dropout, **options) for options in each for _ in range(num_layers)
+        )
+        local = getattr(self.layers[-1].mixer, "local", None)
         # Of the adjacency, if one is needed.
         self._normalisation = local.normalisation if isinstance(local, LocalPropagation) else None
 
     @property
     def edge_fields(self) -> tuple[str, ...]:
         """Which of ``edge_weight`` and ``edge_attr`` the layers use."""
-        layer = self.layers[0]
-        assert isinstance(layer, GPSLayer)
-        return layer.edge_fields
+        ends = [layer for layer in (self.layers[0], self.layers[-1]) if isinstance(layer, GPSLayer)]
+        used = {field for layer in ends for field in layer.edge_fields}
+        return tuple(field for field in EDGE_FIELDS if field in used)
 
     def reset_parameters(self) -> None:
         """Reset all weights."""
@@ -101,3 +111,12 @@ class HybridStack(OrderedStack):
             assert isinstance(layer, GPSLayer)
             h, edges = layer.with_edges(h, g.edge_index, batch, edges, edge_weight=g.edge_weight, graph=g)
         return h
+
+
+def _one_after_the_other(layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the options of layers of the local GNN alone, and of the mixer alone."""
+    for part in ("local", "mixer"):
+        if layer.get(part, "") in ("none", None):
+            raise ValueError(f"arrangement='before' needs a local GNN and a mixer, got {part}={layer[part]!r}")
+    alone = {name: value for name, value in layer.items() if name != "filter"}  # which is the mixer's
+    return [{**alone, "mixer": "none"}, {**layer, "local": "none"}]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from geco.errors import UsageError
 
-__all__ = ["MEASUREMENTS", "STUDIES", "Entry", "find"]
+__all__ = ["MEASUREMENTS", "RECORDS", "STUDIES", "Entry", "Measured", "find", "question_of"]
 
 
 @dataclass(frozen=True)
@@ -60,33 +60,75 @@ STUDIES: dict[str, Entry] = {
         "Which encoding helps GECO, and with how many columns?",
         "10 s", "about 2 h (estimated)", "days, and a GPU",
     ),
+    "nodes": Entry(
+        "geco.studies.claims.nodes",
+        "Who is best on node sets if every model is tuned with the same number of trials?",
+        "30 s", "about 2 h (estimated)", "days, the files of Flickr and arxiv, and a GPU",
+    ),
     "survey": Entry(
         "geco.studies.claims.survey",
         "Where does GECO stand among the ways to make a Transformer see the graph?",
-        "10 s", "about 1 h 30 min (estimated)", "days, the files of Flickr and arxiv, and a GPU",
+        "10 s", "about 2 h (estimated)", "days, the files of Flickr and arxiv, and a GPU",
     ),
 }  # fmt: skip
 
-# Measurements of parts of this implementation: `python -m geco.studies.NAME`.
-MEASUREMENTS: dict[str, str] = {
-    "step": "How long does one training step take, and what does it hold, beside attention, GPS and SGFormer?",
-    "scale": "What does doubling the number of nodes cost?",
-    "batch": "How long does the global block take on a batch of small graphs?",
-    "epoch": "How long does a whole epoch take by the engine, beside others?",
-    "hybrids": "What does each mixer cost in a hybrid?",
-    "plans": "Which way of computing the same is quickest at which size?",
-    "lengths": "Which transform lengths are quick?",
-    "grouping": "Does it harm to train on batches of graphs of similar size?",
-    "parameters": "How many weights have the shipped configurations?",
-    "encodings": "How long do encodings take to compute?",
-    "nodes": "Who is best on small node sets if all are tuned alike?",
-    "echo": "Who finds an answer that is 16 or 64 steps away?",
-    "parts": "What does each part of GECO add to the score?",
-    "renumber": "Do scores depend on how nodes are numbered?",
-    "orders": "How near are neighbours in orders made from the graph?",
-    "statistics": "Which statistics should BatchNorm be judged with?",
-    "explanations": "Do explanations find the node that holds the answer?",
-}
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement as people choose it: a program with options of its own.
+
+    Args:
+        module: that is run, as ``python -m`` runs it.
+        question: what it tells, in a sentence.
+        takes: what must be named for it, such as RUN.
+        writes: its option for what it writes, and the name in the folder; two empty ones if it only prints.
+        options: whether it has any.
+    """
+
+    module: str
+    question: str
+    takes: str = ""
+    writes: tuple[str, str] = ("--json", "results.json")
+    options: bool = True
+
+
+RECORDS, PRINTS = ("--results", "records"), ("", "")  # those of the first kind keep each run and go on themselves
+MEASUREMENTS: dict[str, Measured] = {
+    "step": Measured(
+        "geco.studies.step",
+        "How long does one training step take, and what does it hold, beside attention, GPS and SGFormer?",
+    ),
+    "scale": Measured("geco.studies.scale", "What does doubling the number of nodes cost?"),
+    "batch": Measured("geco.studies.batch", "How long does the global block take on a batch of small graphs?"),
+    "epoch": Measured("geco.studies.epoch", "How long does a whole epoch take by the engine, beside others?"),
+    "hybrids": Measured("geco.studies.hybrids", "What does each mixer cost in a hybrid?"),
+    "plans": Measured(
+        "geco.studies.plans",
+        "Which way of computing the same is quickest at which size?", writes=PRINTS, options=False,
+    ),
+    "lengths": Measured(
+        "geco.studies.lengths", "Which transform lengths are quick?", writes=PRINTS, options=False
+    ),
+    "grouping": Measured(
+        "geco.studies.grouping", "Does it harm to train on batches of graphs of similar size?", "RUN"
+    ),
+    "parameters": Measured(
+        "geco.studies.parameters",
+        "How many weights have the shipped configurations?", writes=("--out", "parameters.md"),
+    ),
+    "encoding-speed": Measured("geco.studies.encodings", "How long do encodings take to compute?"),
+    "nodes-of-three": Measured(
+        "geco.studies.nodes", "Who is best on small node sets if all have the same three trials?", writes=RECORDS
+    ),
+    "echo": Measured("geco.studies.echo", "Who finds an answer that is 16 or 64 steps away?", writes=RECORDS),
+    "parts": Measured("geco.studies.parts", "What does each part of GECO add to the score?", writes=RECORDS),
+    "renumber": Measured("geco.studies.renumber", "Do scores depend on how nodes are numbered?", "RUN"),
+    "orders": Measured("geco.studies.orders", "How near are neighbours in orders made from the graph?"),
+    "statistics": Measured("geco.studies.statistics", "Which statistics should BatchNorm be judged with?"),
+    "explanations": Measured(
+        "geco.studies.explanations", "Do explanations find the node that holds the answer?", "RUN...", PRINTS
+    ),
+}  # fmt: skip
 
 
 def find(name: str) -> Entry:
@@ -100,7 +142,17 @@ def find(name: str) -> Entry:
     if name in STUDIES:
         return STUDIES[name]
     if name in MEASUREMENTS:
-        raise UsageError(f"{name!r} is a measurement of its own: `python -m geco.studies.{name}`")
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), [*STUDIES, "list"], 1, 0.5)
+        raise UsageError(f"{name} is a measurement with options of its own, which follow it: geco study {name} ...")
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), [*STUDIES, "list", *MEASUREMENTS], 1, 0.5)
     hint = f"did you mean `geco study {near[0]}`? " if near else ""
     raise UsageError(f"no study is called {name!r}; {hint}`geco study list` shows all: {', '.join(STUDIES)}")
+
+
+def question_of(name: str) -> str:
+    """Return what a study or a measurement tells.
+
+    Example:
+        >>> question_of("scale")
+        'What does doubling the number of nodes cost?'
+    """
+    return MEASUREMENTS[name].question if name in MEASUREMENTS else find(name).question

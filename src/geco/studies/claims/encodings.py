@@ -67,7 +67,8 @@ def by_rank(done: Sequence[Done]) -> Answer:
 
 
 GRID = Grid(
-    "GECO layers with each encoding joined to the features; all networks have about the same number of weights.",
+    "GECO layers with each encoding joined to the features. Where a number of weights is named, widths are fitted to "
+    "it.",
     VARIANTS,
     DATA,
     more=by_rank,

@@ -25,7 +25,7 @@ from geco.train.metrics import METRICS
 if TYPE_CHECKING:
     from geco.train.engine import Trainer
 
-__all__ = ["Bench", "Grid", "Paper", "agreement", "grid_study", "runs_by"]
+__all__ = ["Bench", "Grid", "Paper", "agreement", "grid_study", "runs_by", "sizes"]
 
 Paper = Mapping[str, float]  # score of each variant in the paper
 Settings = dict[str, Any]  # by dotted name
@@ -156,7 +156,7 @@ def _answer(grid: Grid, done: Sequence[Done]) -> Answer:
     for data in dict.fromkeys(unit.facts["data"] for unit in done):
         runs = runs_by(done, data)
         if runs:
-            words.append(_words(data, runs, _paper(done, data)))
+            words.append(f"{_words(data, runs, _paper(done, data))} {sizes(runs)}")
             charts += [Heading(data), Facets([_bars(data, runs), *_papers(runs, _paper(done, data))])]
             tables.append(_table(data, runs, _paper(done, data)))
     failed = [
@@ -197,6 +197,20 @@ def _words(data: str, runs: Mapping[str, Sequence[Result]], paper: Paper) -> str
     last = order[-1]
     told += f" Last is {last} with {spread_of(scores[last])[0]:.4f}." if len(order) > 1 else ""
     return told + (f" {agreement(scores, paper, sign)}" if len(set(paper) & set(scores)) > 1 else "")
+
+
+def sizes(runs: Mapping[str, Sequence[Result]]) -> str:
+    """Return how many weights the smallest and the largest network have.
+
+    Example:
+        >>> sizes({"gcn": [{"parameters": 1200}], "geco": [{"parameters": 3400}, {"parameters": 3400}]})
+        'The smallest network has 1,200 weights (gcn), the largest 3,400 (geco).'
+    """
+    count = {variant: found[0]["parameters"] for variant, found in runs.items()}
+    small, large = min(count, key=count.__getitem__), max(count, key=count.__getitem__)
+    if count[small] == count[large]:
+        return f"{'All networks have' if len(count) > 1 else 'The network has'} {count[small]:,} weights."
+    return f"The smallest network has {count[small]:,} weights ({small}), the largest {count[large]:,} ({large})."
 
 
 def agreement(scores: Scores, paper: Paper, sign: int = 1) -> str:

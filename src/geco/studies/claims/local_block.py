@@ -62,8 +62,8 @@ DATA: dict[Scale, dict[str, Bench]] = {
 }  # fmt: skip
 GRID = Grid(
     "GECO layers whose local block is replaced: X is passed on beside the replacement, as beside ÂX; nodes in the "
-    "order of the file, which is what the convolutions go along. All networks have about the same number of weights, "
-    "by width.",
+    "order of the file, which is what the convolutions go along. Where a number of weights is named, widths are fitted "
+    "to it.",
     VARIANTS,
     DATA,
 )

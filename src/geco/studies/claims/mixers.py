@@ -35,6 +35,7 @@ DATA: dict[Scale, dict[str, Bench]] = {
             settings=TINY,
             made=Embedded("echo", "node", "class", "accuracy", "echo:echo", (2, 10, 3)),
             weights=10_000,
+            note="about 10,000 weights",
             only=("geco", "attention", "exphormer", "no mixer"),
         )
     },
@@ -101,8 +102,9 @@ def costs(done: Sequence[Done]) -> Answer:
 
 
 GRID = Grid(
-    "The same hybrid for all: the same GNN beside the mixer, depth, training and budget of weights, which the width is "
-    "fitted to. GECO has the filter that its shipped configuration has, or by default: for one graph, the mean.",
+    "The same hybrid for all: the same GNN beside the mixer, depth and training. Where a number of weights is named, "
+    "widths are fitted to it. GECO has the filter that its shipped configuration has, or by default: for one graph, "
+    "the mean.",
     VARIANTS,
     DATA,
     after=held,

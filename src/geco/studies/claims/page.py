@@ -11,7 +11,7 @@ from typing import Any
 from geco import __version__
 from geco.pages import Block, Cell, Facts, Folded, Heading, Page, Preformatted, Table, Text
 from geco.pages.scale import number
-from geco.studies.claims.catalogue import find
+from geco.studies.claims.catalogue import question_of
 from geco.studies.claims.record import StudyRecord
 from geco.studies.claims.study import Answer, Plan
 from geco.train.summary import period
@@ -24,7 +24,7 @@ def page_of(name: str, plan: Plan, record: StudyRecord, answer: Answer) -> Page:
     known = record.known
     page = Page(f"Study: {name}", known["commands"][-1], _about(known))
     page.add(
-        Text(find(name).question),
+        Text(question_of(name)),
         Heading("Answer"),
         *map(Text, answer.words.splitlines()),
         *answer.charts,

@@ -17,10 +17,25 @@ from geco.errors import DataError, ResourceError, UsageError
 from geco.studies.claims.catalogue import find
 from geco.studies.claims.page import page_of
 from geco.studies.claims.record import StudyRecord
-from geco.studies.claims.study import Answer, Done, LeftOut, Measurement, Plan, Result, Scale, Study, Training, Unit
+from geco.studies.claims.study import (
+    Answer,
+    Done,
+    LeftOut,
+    Measurement,
+    Plan,
+    Result,
+    Scale,
+    Study,
+    Training,
+    Tuning,
+    Unit,
+    Winner,
+    training_of,
+)
 from geco.studies.claims.training import absent, dataset_of, train
+from geco.studies.claims.tuning import tune, won
 
-__all__ = ["Options", "run_study"]
+__all__ = ["Options", "carry_out", "run_study"]
 
 
 QUICK = "This was a quick look, of an epoch or so on little data: it shows that the study runs, not who is better."
@@ -55,7 +70,18 @@ def run_study(name: str, options: Options) -> Answer:
     study: Study = resolve_name(f"{find(name).module}:STUDY")
     seeds = options.seeds or tuple(range(study.seeds[options.scale]))
     _check(options, seeds)
-    plan = study.plan(options.scale, seeds)
+    return carry_out(name, study, study.plan(options.scale, seeds), options)
+
+
+def carry_out(name: str, study: Study, plan: Plan, options: Options) -> Answer:
+    """Do what is missing of a plan, write record and page, and return what the study says.
+
+    Args:
+        name: of the study or the measurement.
+        study: that answers.
+        plan: of it.
+        options: how.
+    """
     assert len({unit.key for unit in plan.units}) == len(plan.units)
     with _locked(options.out):
         record = StudyRecord(options.out / "record.json", name, options.scale)
@@ -67,7 +93,7 @@ def run_study(name: str, options: Options) -> Answer:
         record.write()
         results = record.results
         answer = study.answer([Done(u.facts, results[u.key]) for u in plan.units if u.key in results])
-        if options.scale == "quick" and any(isinstance(unit.work, Training) for unit in plan.units):
+        if options.scale == "quick" and any(training_of(unit.work) for unit in plan.units):
             answer = replace(answer, words=f"{QUICK}\n{answer.words}")
         page_of(name, plan, record, answer).write(options.out / "page.html")
         return answer
@@ -103,12 +129,12 @@ def _available(plan: Plan, record: StudyRecord, options: Options) -> tuple[list[
     missing: dict[str, str] = {}
     todo = []
     for unit in plan.units:
-        if unit.key in record.results:
+        if unit.key in record.results and not unit.again:
             continue
-        why = absent(unit.work, options.data_dir) if isinstance(unit.work, Training) else ""
-        if why:
-            assert isinstance(unit.work, Training)
-            missing[unit.work.config.data.name] = why
+        training = training_of(unit.work)
+        why = "" if training is None else absent(training, options.data_dir)
+        if training is not None and why:
+            missing[training.config.data.name] = why
         else:
             todo.append(unit)
     left_out = [*plan.left_out, *(LeftOut(name, why) for name, why in missing.items())]
@@ -146,7 +172,11 @@ class _Work:
     def _do(self, unit: Unit) -> Result:
         if isinstance(unit.work, Measurement):
             return unit.work.run(self.record.results)
-        return train(unit.work, self._dataset(unit.work), self.options.out / "runs" / unit.key)
+        folder = self.options.out / "runs" / unit.key
+        if isinstance(unit.work, Tuning):
+            return tune(unit.work, self._dataset(unit.work.training), folder)
+        training = won(unit.work, self.record.results) if isinstance(unit.work, Winner) else unit.work
+        return train(training, self._dataset(training), folder)
 
     def _dataset(self, training: Training) -> GraphDataset:
         config = training.config

@@ -13,7 +13,10 @@ from geco.train.config import Config
 if TYPE_CHECKING:
     from geco.train.engine import Trainer
 
-__all__ = ["Answer", "Done", "LeftOut", "Measurement", "Plan", "Result", "Scale", "Study", "Training", "Unit"]
+__all__ = [
+    "Answer", "Done", "LeftOut", "Measurement", "Plan", "Result", "Scale", "Study", "Training", "Tuning", "Unit",
+    "Winner", "Work", "training_of",
+]  # fmt: skip
 
 Scale = Literal["quick", "default", "full"]
 Result = dict[str, Any]  # in JSON's types
@@ -60,6 +63,45 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """Settings that are found by trials, which are judged by validation alone.
+
+    Args:
+        training: whose settings all trials have, but for those that are tried.
+        trials: how many.
+    """
+
+    training: Training
+    trials: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its result depends on, in JSON's types."""
+        return {**self.training.settings, "trials": self.trials}
+
+
+@dataclass(frozen=True)
+class Winner:
+    """A training with the settings that a tuning found.
+
+    Args:
+        of: key of the tuning, which comes before.
+        training: with all other settings.
+    """
+
+    of: str
+    training: Training
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its result depends on, in JSON's types."""
+        return {**self.training.settings, "of": self.of}
+
+
+Work = Training | Measurement | Tuning | Winner
+
+
+@dataclass(frozen=True)
 class Unit:
     """A piece of work that is done once.
 
@@ -67,11 +109,20 @@ class Unit:
         key: its name in the record and of its run folder, such as ``echo/geco/seed-0``.
         work: what is done.
         facts: what the study sorts results by.
+        again: whether it is done at every call, as what it has done before is kept elsewhere.
     """
 
     key: str
-    work: Training | Measurement
+    work: Work
     facts: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
+
+
+def training_of(work: Work) -> Training | None:
+    """Return the training that a piece of work is about, which says what data it needs; None for a measurement."""
+    if isinstance(work, Measurement):
+        return None
+    return work if isinstance(work, Training) else work.training
 
 
 @dataclass(frozen=True)
