@@ -102,10 +102,7 @@ MEASUREMENTS: dict[str, Measured] = {
     "batch": Measured("geco.studies.batch", "How long does the global block take on a batch of small graphs?"),
     "epoch": Measured("geco.studies.epoch", "How long does a whole epoch take by the engine, beside others?"),
     "hybrids": Measured("geco.studies.hybrids", "What does each mixer cost in a hybrid?"),
-    "plans": Measured(
-        "geco.studies.plans",
-        "Which way of computing the same is quickest at which size?", writes=PRINTS, options=False,
-    ),
+    "plans": Measured("geco.studies.plans", "Which way of computing the same is quickest at which size?"),
     "lengths": Measured(
         "geco.studies.lengths", "Which transform lengths are quick?", writes=PRINTS, options=False
     ),
