@@ -237,7 +237,9 @@ def test_a_feature_with_gaps_tells_no_more_than_its_rows(tmp_path: Path) -> None
 
 def test_a_control_character_in_a_cell_makes_no_category(tmp_path: Path) -> None:
     nodes = NODES.replace("red,x", "r\x00ed,x")
-    with pytest.raises(DataError, match=r"nodes.csv, line 2, column kind: 'r\\x00ed' holds a control character; fix it"):
+    with pytest.raises(
+        DataError, match=r"nodes.csv, line 2, column kind: 'r\\x00ed' holds a control character; fix it"
+    ):
         read_own(write(tmp_path, nodes=nodes))
 
 
