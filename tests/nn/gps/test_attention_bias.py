@@ -250,6 +250,11 @@ def test_a_graph_too_large_for_all_pairs_is_refused_before_any_work() -> None:
         run(layer("spb"), torch.zeros(nodes, D), path(2), None)
 
 
+def test_it_is_not_exported() -> None:
+    with pytest.raises(ValueError, match="cannot be exported"):
+        torch.export.export(layer("spb").eval(), (G.x,), {"edge_index": G.edges})
+
+
 def test_a_sparse_adjacency_tells_the_same() -> None:
     module, g = layer("spb").eval(), toy(30, D)
     sparse = torch.sparse_coo_tensor(g.edges.flip(0), torch.ones(g.edges.shape[1]), (30, 30))

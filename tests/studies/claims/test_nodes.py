@@ -42,7 +42,8 @@ def test_quick_runs_every_model_has_as_many_trials_and_a_second_call_trains_noth
             assert 0 <= found["test"] <= 1
     page = (tmp_path / "page.html").read_text()
     assert "each of the 2 models had 2 trials" in page
-    assert "best settings" in page
+    assert "Best settings" in page
+    assert "geco on random" in page
     assert quick(tmp_path) == units
 
 
@@ -76,7 +77,8 @@ def test_a_tuning_without_a_winner_is_a_result_and_its_trainings_are_left_out(
     with pytest.raises(DataError, match="it is not done"):
         won(Winner("a", GCN), {})
     said = run_study("nodes", Options("quick", (0, 1), tmp_path / "all"))
-    assert "no trial was finished" in str(said.tables[-1].rows)
+    assert "none finished" in str(said.tables[-1].rows)
+    assert "none: no trial was finished" in str(said.charts[-1])
     assert "left out" in (tmp_path / "all" / "page.html").read_text().lower()
 
 

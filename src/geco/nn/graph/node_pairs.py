@@ -91,21 +91,27 @@ def unordered(graph: Graph) -> Graph:
 
 
 def _remembered(graph: Graph, what: tuple[object, ...], build: Callable[[Tensor, Block], Tensor]) -> list[Tensor]:
-    rings = graph.rings
     if torch.compiler.is_exporting():
         raise ValueError("attention with a bias from the graph cannot be exported: its pairs are not traced")
+    found: list[Tensor] = _each(graph, what, build)
+    return found
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _each(graph: Graph, what: tuple[object, ...], build: Callable[[Tensor, Block], Tensor]) -> list[Tensor]:
+    rings = graph.rings
     if max(rings.sizes) > MOST:
         raise ValueError(
             f"attention with a bias from the graph keeps N x N numbers, for graphs of up to {MOST:,} nodes; one has "
             f"{max(rings.sizes):,}. Use mixer='exphormer' or 'geco', or attention without a bias"
         )
 
-    def each() -> list[Tensor]:
+    def make() -> list[Tensor]:
         layout = blocks(rings.sizes, graph.edge_index.device)
         edges = _placed(graph, layout)
         return [build(part, block) for part, block in zip(_by_block(edges, layout.each), layout.each, strict=True)]
 
-    return _cache.get(graph.edge_index, rings.permutation, (*what, rings.sizes), each)
+    return _cache.get(graph.edge_index, rings.permutation, (*what, rings.sizes), make)
 
 
 def _placed(graph: Graph, layout: Blocks) -> Tensor:

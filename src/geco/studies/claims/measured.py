@@ -45,7 +45,7 @@ def measurement(name: str, words: Sequence[str], out: Path) -> Study:
 
     work = Measurement(run, {"arguments": [*words]})
     unit = Unit(shlex.join([name, *words]), work, {"command": command}, again=chosen.writes == RECORDS)
-    return Study(lambda scale, seeds: Plan(f"By `{command}`, in a process of its own.", [unit]), _answer)
+    return Study(lambda scale, seeds: Plan(f"By {command}, in a process of its own.", [unit]), _answer)
 
 
 def tell(name: str, words: Sequence[str]) -> str:

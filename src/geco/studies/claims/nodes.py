@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from geco.data.registry import Embedded
-from geco.pages import Cell, Table
+from geco.pages import Block, Cell, Facts, Heading, Table
 from geco.studies.claims.grid import Bench, Grid, grid_study, plain, training
 from geco.studies.claims.study import Answer, Done, Plan, Scale, Study, Training, Tuning, Unit, Winner
 from geco.studies.nodes import SPLITS
@@ -87,9 +87,10 @@ def plan(scale: Scale, seeds: Sequence[int]) -> Plan:
     ]  # fmt: skip
     about = (
         f"Every model has {chosen.trials} trials on each data set, the first with the settings it has by default: "
-        "Optuna's TPE over its own space (`geco tune --show-space`), seed 0, judged by validation alone and left early "
-        "by the median. The best is trained with every seed; on tolokers a seed has the split of its number."
+        "Optuna's TPE over its own space (geco tune --show-space), seed 0, judged by validation alone and left early "
+        "by the median. The best is trained with every seed"
     )
+    about += ", on tolokers with the split of its number." if "tolokers" in chosen.data else "."
     return Plan(about, units)
 
 
@@ -104,7 +105,18 @@ def answer(done: Sequence[Done]) -> Answer:
     tuned = [unit for unit in done if "seed" not in unit.facts]
     scores = grid_study(Grid("", {}, {})).answer([unit for unit in done if "seed" in unit.facts])
     words = [scores.words, *(_trials(data, tuned) for data in dict.fromkeys(unit.facts["data"] for unit in tuned))]
-    return replace(scores, words="\n".join(words), tables=[*scores.tables, *([_table(tuned)] if tuned else [])])
+    best: list[Block] = [Heading("Best settings"), Facts([_settings(unit) for unit in tuned])] if tuned else []
+    return replace(
+        scores, words="\n".join(words), charts=[*scores.charts, *best], tables=[*scores.tables, *_tables(tuned)]
+    )
+
+
+def _settings(unit: Done) -> tuple[str, str]:
+    """Return a model on a data set, and the settings that won or why none did."""
+    found = unit.result
+    settings = (f"{name.partition('.')[2]} {value}" for name, value in found.get("settings", {}).items())
+    said = f"none: {found['failed']}" if "failed" in found else ", ".join(settings)
+    return f"{unit.facts['variant']} on {unit.facts['data']}", said
 
 
 def _trials(data: str, tuned: Sequence[Done]) -> str:
@@ -117,21 +129,19 @@ def _trials(data: str, tuned: Sequence[Done]) -> str:
     return f"On {data} models had {low} ({fewest}) to {high} trials, so they are not tuned alike."
 
 
-def _table(tuned: Sequence[Done]) -> Table:
+def _tables(tuned: Sequence[Done]) -> list[Table]:
     rows: list[list[str | float | Cell]] = []
     for unit in tuned:
         found, who = unit.result, [unit.facts["data"], unit.facts["variant"]]
         if "failed" in found:
-            rows.append([*who, "–", "–", "–", found["failed"]])
+            rows.append([*who, "none finished", Cell("–"), Cell("–")])
             continue
         ends = ", ".join(f"{count} {state}" for state, count in sorted(found["ends"].items()))
-        settings = ", ".join(f"{name.partition('.')[2]} {value}" for name, value in found["settings"].items())
-        valid = Cell(f"{found['valid']:.4f}", found["valid"])
-        rows.append([*who, ends, valid, Cell(f"{found['tuned']:.0f}", found["tuned"]), settings])
+        rows.append([*who, ends, Cell(f"{found['valid']:.4f}", found["valid"]), float(round(found["tuned"]))])
     note = "Validation score of the best trial, which one seed judged; trials that are pruned were left early. Seconds "
     note += "are those of all trials."
-    columns = ["data", "model", "trials", "validation", "seconds", "best settings"]
-    return Table(columns, rows, "What each model's trials came to", note=note)
+    columns = ["data", "model", "trials", "validation", "seconds"]
+    return [Table(columns, rows, "What each model's trials came to", note=note)] if rows else []
 
 
 STUDY = Study(plan, answer)
