@@ -77,6 +77,7 @@ MEASUREMENTS: dict[str, str] = {
     "plans": "Which way of computing the same is quickest at which size?",
     "lengths": "Which transform lengths are quick?",
     "grouping": "Does it harm to train on batches of graphs of similar size?",
+    "sampling": "What does one graph lose in sampled batches?",
     "parameters": "How many weights have the shipped configurations?",
     "encodings": "How long do encodings take to compute?",
     "nodes": "Who is best on small node sets if all are tuned alike?",
