@@ -12,8 +12,21 @@ ASKED = ["--nodes", "111e6", "--edges", "1.6e9"]
 
 
 def test_it_says_what_each_worker_takes_and_whether_it_fits(run: Run) -> None:
-    told = run("plan", *ASKED, "--hidden", "256", "--layers", "3", "--workers", "16", "--bandwidth", "200Gb")
-    assert "each of 16 workers: 6,937,500 nodes, 100,000,000 edges, 93,750,000 nodes of others" in told
+    told = run(
+        "plan",
+        *ASKED,
+        "--hidden",
+        "256",
+        "--layers",
+        "3",
+        "--workers",
+        "16",
+        "--bandwidth",
+        "200Gb",
+        "--propagation",
+        "halo",
+    )
+    assert "each of 16 workers: 6,937,500 nodes, 100,000,000 edges, 93,750,000 rows of others" in told
     for table in ("memory ", "sent in an epoch ", "operations in an epoch "):
         assert f"\n{table}" in told
     assert told.splitlines()[-1].startswith("does not fit: ")

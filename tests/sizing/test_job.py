@@ -24,17 +24,31 @@ def test_what_is_out_of_range_is_refused_by_name(wrong: dict[str, Any]) -> None:
 
 def test_shares_are_of_the_worker_that_has_most() -> None:
     assert [Job(10, 21, workers=p).rows for p in (1, 3, 4, 20)] == [10, 4, 3, 1]
-    assert [Job(10, 21, workers=p).own_edges for p in (1, 2, 20)] == [21, 11, 2]
+    assert [Job(10, 21, workers=p, cut=0.0).own_edges for p in (1, 2, 20)] == [21, 11, 2]
 
 
 def test_nodes_of_others_are_cut_edges_but_no_more_than_there_are() -> None:
-    assert Job(1000, 4000, workers=4, cut=0.1).remote == 100
-    assert Job(1000, 40000, workers=4).remote == 750
-    assert Job(1000, 40000, workers=4, cut=0.0).remote == 0
-    assert Job(1000, 40000).remote == 0
+    assert Job(1000, 4000, workers=4, cut=0.1).wanted == 100
+    assert Job(1000, 40000, workers=4).wanted == 750
+    assert Job(1000, 40000, workers=4, cut=0.0).wanted == 0
+    assert Job(1000, 40000).wanted == 0
 
 
-def test_the_papers_filter_has_all_edges_and_fetches_none() -> None:
-    literal = Job(1000, 4000, workers=4, filter="paper")
-    assert (literal.own_edges, literal.remote) == (4000, 0)
-    assert Job(1000, 4000, filter="paper").exchanged is False
+def test_auto_takes_what_sends_less() -> None:
+    """By channels a worker sends 2 · 250 · 3 / 4 = 375 rows."""
+    few, many = Job(1000, 4000, workers=4, cut=0.375), Job(1000, 4000, workers=4, cut=0.376)
+    assert (few.by_channels, few.own_edges, few.remote) == (False, 1000, 375)
+    assert (many.by_channels, many.own_edges, many.remote) == (True, 4000, 0)
+
+
+def test_the_other_way_can_be_asked_for() -> None:
+    few = Job(1000, 4000, workers=4, cut=0.1, propagation="channels")
+    many = Job(1000, 4000, workers=4, propagation="halo")
+    assert (few.by_channels, many.by_channels, many.remote) == (True, False, 750)
+    assert not Job(1000, 4000, propagation="channels").by_channels
+
+
+def test_only_the_papers_filter_is_literal() -> None:
+    assert Job(1000, 4000, filter="paper", workers=2).literal
+    assert not Job(1000, 4000, filter="windows", workers=2).literal
+    assert not Job(1000, 4000, filter="paper").literal

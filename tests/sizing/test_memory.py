@@ -102,14 +102,15 @@ def test_the_peak_of_a_step_is_what_a_process_takes(case: dict[str, Any]) -> Non
 
 
 def test_more_workers_need_less_but_for_what_is_whole() -> None:
-    whole, shared = (Job(10**6, 10**7, hidden=64, workers=workers, cut=0.1) for workers in (1, 10))
+    whole, shared = (Job(10**6, 10**7, hidden=64, workers=workers, cut=0.1, propagation="halo") for workers in (1, 10))
     assert memory.weights(whole) == memory.weights(shared)
     assert memory.held(shared) == pytest.approx(memory.held(whole) / 10)
     assert memory.graph(shared) == pytest.approx(memory.graph(whole) / 10)
-    assert memory.halo(shared) == 4 * 64 * 10**5  # a tenth of a tenth of ten million edges
+    assert memory.foreign(shared) == 4 * 64 * 10**5  # a tenth of a tenth of ten million edges
 
 
-def test_an_exchange_needs_all_edges_everywhere() -> None:
-    literal = Job(10**6, 10**7, filter="paper", workers=10)
-    assert memory.graph(literal) > 44 * 10**7
-    assert memory.halo(literal) == 0
+def test_by_channels_each_has_all_edges_and_two_blocks_of_its_channels() -> None:
+    shared = Job(10**6, 10**7, hidden=64, workers=10)
+    assert shared.by_channels
+    assert memory.graph(shared) > 44 * 10**7
+    assert memory.foreign(shared) == 4 * 64 * 2 * 10**5

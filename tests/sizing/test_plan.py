@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from geco.sizing.job import Job
+from geco.sizing.job import Job, Propagation
 from geco.sizing.memory import memory
 from geco.sizing.plan import Machine, Plan, fewest
 
@@ -13,8 +13,9 @@ MACHINE = Machine(memory=16e9, bandwidth=1e9, speed=1e12)
 
 @pytest.mark.parametrize("each", [2e9, 5e9, 16e9, 100e9])
 @pytest.mark.parametrize("cut", [0.1, None])
-def test_fewest_is_the_first_that_fits(each: float, cut: float | None) -> None:
-    job = Job(10**7, 10**8, cut=cut)
+@pytest.mark.parametrize("propagation", ["halo", "auto"])
+def test_fewest_is_the_first_that_fits(each: float, cut: float | None, propagation: Propagation) -> None:
+    job = Job(10**7, 10**8, cut=cut, propagation=propagation)
     found = fewest(job, each)
     if found is None:
         assert min(sum(memory(replace(job, workers=2**k)).values()) for k in range(17)) > each
@@ -25,7 +26,7 @@ def test_fewest_is_the_first_that_fits(each: float, cut: float | None) -> None:
 
 def test_what_each_worker_has_whole_may_never_fit() -> None:
     assert fewest(Job(10**8, 10**9, filter="paper"), 16e9) is None
-    assert fewest(Job(10**8, 10**9, filter="mean"), 16e9) is not None
+    assert fewest(Job(10**8, 10**9, propagation="halo"), 16e9) is not None
 
 
 def test_times_are_amounts_by_rates() -> None:

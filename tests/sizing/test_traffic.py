@@ -8,19 +8,41 @@ from geco.sizing import traffic
 from geco.sizing.job import Job
 from geco.sizing.memory import parameters
 
+# Numbers that the busiest of four processes sent in a forward pass of a layer of order 2 and width 16, on a ring of
+# neighbours two to either side, 16 rows of others a process, or of random edges: `python -m geco.studies.traffic`.
+COUNTED = [
+    ("mean", 4096, 4, "rows or channels for the edges", 64),
+    ("mean", 4096, None, "rows or channels for the edges", 24_576),
+    ("mean", 16_384, None, "rows or channels for the edges", 98_304),
+    ("paper", 4096, 4, "nodes to channels and back", 36_864),
+    ("paper", 16_384, 4, "nodes to channels and back", 147_456),
+]
 
-@pytest.mark.parametrize(("item", "sent"), [(8, 983_040), (4, 491_520)])
-def test_an_exchange_is_what_was_counted_on_the_wire(item: int, sent: int) -> None:
-    """By four processes of gloo, 4,096 nodes by 32 channels, order 2, in float64 and float32."""
-    assert traffic.exchange(4096, 32, order=2, workers=4) * item == sent
+
+@pytest.mark.parametrize(("filter", "nodes", "remote", "what", "sent"), COUNTED)
+def test_numbers_are_those_that_were_counted(filter: str, nodes: int, remote: int | None, what: str, sent: int) -> None:
+    cut = None if remote is None else remote / (2 * nodes)  # of 8 N / P edges
+    job = Job(nodes, 8 * nodes, hidden=16, filter=filter, workers=4, cut=cut)
+    assert traffic.layer(job)[what] == 4 * sent
 
 
-def test_an_exchange_is_five_blocks_of_which_a_worker_keeps_its_own() -> None:
+def test_a_literal_layer_by_channels_sends_k_plus_three_exchanges() -> None:
+    """61,440 numbers, as was counted."""
+    layer = traffic.layer(Job(4096, 8 * 4096, hidden=16, filter="paper", workers=4))
+    assert layer["rows or channels for the edges"] + layer["nodes to channels and back"] == 4 * 61_440
+
+
+def test_an_exchange_is_a_block_of_which_a_worker_keeps_its_own() -> None:
     nodes, channels, workers = 12, 8, 4
-    block = torch.arange(nodes * channels).view(nodes, channels)
-    mine = block[: nodes // workers]
-    gone = mine[:, channels // workers :].numel()
-    assert traffic.exchange(nodes, channels, order=2, workers=workers) == 5 * gone
+    mine = torch.arange(nodes * channels).view(nodes, channels)[: nodes // workers]
+    assert traffic.exchange(nodes, channels, workers) == mine[:, channels // workers :].numel()
+
+
+def test_windows_send_the_rows_that_were_counted() -> None:
+    waves, windows = (Job(4096, 0, hidden=16, filter=name, workers=4) for name in ("waves", "windows"))
+    sums = [traffic.HARMONICS[job.filter] * 16 * 3 * 16 * 1.5 for job in (waves, windows)]
+    assert traffic.ring(waves) == sums[0]
+    assert traffic.ring(windows) - sums[1] == 4 * 8192
 
 
 def test_default_filters_send_the_same_for_any_number_of_nodes() -> None:
@@ -42,7 +64,7 @@ def test_windows_reach_into_both_neighbours() -> None:
 
 def test_edges_send_a_row_for_each_node_of_others() -> None:
     sent = traffic.layer(Job(1000, 4000, hidden=32, workers=4, cut=0.1))
-    assert sent["nodes fetched for the edges"] == 100 * 32 * 4
+    assert sent["rows or channels for the edges"] == 100 * 32 * 4
 
 
 def test_an_epoch_has_every_pass_of_every_layer_and_the_gradients_once() -> None:

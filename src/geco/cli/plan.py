@@ -11,7 +11,7 @@ from tyro.conf import arg
 from geco.console import print_table
 from geco.errors import UsageError
 from geco.sizing import traffic, units, work
-from geco.sizing.job import FilterName, Job, Order
+from geco.sizing.job import FilterName, Job, Order, Propagation
 from geco.sizing.memory import memory as memory_of
 from geco.sizing.plan import Machine, Plan, fewest
 from geco.sizing.units import bytes_in_words, seconds_in_words
@@ -38,6 +38,7 @@ def plan(
     permutation: Order = "static",
     workers: int = 1,
     cut: Share = None,
+    propagation: Propagation = "auto",
     memory: Amount = "80GB",
     bandwidth: Amount = "100Gb",
     speed: Amount = "1T",
@@ -59,13 +60,15 @@ def plan(
         workers: GPUs or processes that share the graph.
         cut: share of a worker's edges that come from other workers' nodes; 1 - 1/workers, nodes dealt at random, if not
             given.
+        propagation: how ÂX reaches other workers: halo, rows to who wants them; channels, for which each has all edges;
+            auto, what sends less.
         memory: of a worker, such as 80GB or 16GiB.
         bandwidth: of a worker, such as 200Gb (bits a second) or 25GB (bytes a second).
         speed: floating-point operations a second that a worker sustains; an assumption until it is measured.
     """
     job = Job(
         _whole("nodes", nodes), _whole("edges", edges), features, targets, hidden, layers, order, filter, support,
-        dropout, permutation, workers, cut,
+        dropout, permutation, workers, cut, propagation,
     )  # fmt: skip
     _show(Plan(job, Machine(units.memory(memory), units.bandwidth(bandwidth), units.speed(speed))))
 
@@ -81,9 +84,9 @@ def _show(found: Plan) -> None:
     job, machine = found.job, found.machine
     print(f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features; GECO, {job.layers} layers of "
           f"{job.hidden}, filter {job.filter}, order {job.order}, {job.permutation} node order")  # fmt: skip
-    shared = "all edges, for its share of the channels" if job.exchanged else f"{job.own_edges:,} edges"
+    shared = "all edges, for its share of the channels" if job.by_channels else f"{job.own_edges:,} edges"
     who = f"each of {job.workers:,} workers" if job.workers > 1 else "one worker"
-    print(f"{who}: {job.rows:,} nodes, {shared}, {job.remote:,} nodes of others\n")
+    print(f"{who}: {job.rows:,} nodes, {shared}, {job.remote:,} rows of others\n")
     print_table(_rows("memory", memory_of(job), bytes_in_words))
     print()
     if job.workers > 1:

@@ -7,10 +7,11 @@ from typing import Literal
 
 from geco.errors import UsageError
 
-__all__ = ["FilterName", "Job", "Order"]
+__all__ = ["FilterName", "Job", "Order", "Propagation"]
 
 FilterName = Literal["windows", "waves", "mean", "none", "paper"]
 Order = Literal["static", "natural"]
+Propagation = Literal["auto", "halo", "channels"]
 LEAST = {
     "nodes": 2,
     "edges": 0,
@@ -42,10 +43,12 @@ class Job:
         permutation: ``natural`` has nodes on the ring as they come; every other order makes copies in ring order.
         workers: P.
         cut: share of a worker's edges that come from nodes of other workers; None is 1 - 1/P, nodes dealt at random.
+        propagation: how ÂX reaches other workers: ``halo``, rows to who wants them, ``channels``, or what sends less.
 
     Example:
-        >>> Job(nodes=1000, edges=5000, workers=4).rows, Job(nodes=1000, edges=5000, workers=4).remote
-        (250, 750)
+        >>> job = Job(nodes=1000, edges=5000, workers=4, cut=0.2)
+        >>> job.rows, job.own_edges, job.remote
+        (250, 1250, 250)
     """
 
     nodes: int
@@ -61,6 +64,7 @@ class Job:
     permutation: Order = "static"
     workers: int = 1
     cut: float | None = None
+    propagation: Propagation = "auto"
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
@@ -78,21 +82,35 @@ class Job:
         return -(-self.nodes // self.workers)
 
     @property
-    def exchanged(self) -> bool:
-        """Whether workers change between nodes and channels, as a filter without harmonics or windows needs it."""
+    def literal(self) -> bool:
+        """Whether workers change between nodes and channels for the convolutions, as a filter without harmonics or
+        windows needs it.
+        """
         return self.filter == "paper" and self.workers > 1
 
     @property
+    def wanted(self) -> int:
+        """Nodes of other workers that a worker's edges come from: one for each cut edge, and no more than there are."""
+        if self.workers == 1:
+            return 0
+        cut = 1 - 1 / self.workers if self.cut is None else self.cut
+        return min(round(cut * -(-self.edges // self.workers)), self.nodes - self.rows)
+
+    @property
+    def by_channels(self) -> bool:
+        """Whether ÂX is made by each worker for its channels of all nodes. `auto` is what sends less: the rows that are
+        wanted, or all rows to channels and back, :math:`2 n (P - 1) / P`.
+        """
+        if self.propagation == "auto":
+            return self.wanted > 2 * self.rows * (self.workers - 1) / self.workers
+        return self.propagation == "channels" and self.workers > 1
+
+    @property
     def own_edges(self) -> int:
-        """Edges that a worker has: those into its nodes, or all where it has a share of the channels of all nodes."""
-        return self.edges if self.exchanged else -(-self.edges // self.workers)
+        """Edges that a worker has: those into its nodes, or by channels all."""
+        return self.edges if self.by_channels else -(-self.edges // self.workers)
 
     @property
     def remote(self) -> int:
-        """Nodes of other workers that a worker needs for its edges: one for each cut edge, and no more than there
-        are.
-        """
-        if self.workers == 1 or self.exchanged:
-            return 0
-        cut = 1 - 1 / self.workers if self.cut is None else self.cut
-        return min(round(cut * self.own_edges), self.nodes - self.rows)
+        """Nodes of other workers whose rows a worker fetches."""
+        return 0 if self.by_channels else self.wanted

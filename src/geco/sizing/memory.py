@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from geco.sizing.job import Job
 
-__all__ = ["graph", "halo", "held", "held_numbers", "memory", "parameters", "passing", "preparing", "weights"]
+__all__ = ["foreign", "graph", "held", "held_numbers", "memory", "parameters", "passing", "preparing", "weights"]
 
 FLOAT = 4
 PROGRAM = 450e6  # Python, torch and PyG before there are data
@@ -122,17 +122,18 @@ def passing(job: Job) -> float:
     That is in the last layer: gradients of its two inputs beside the one that arrives, while its output is gone
     (:math:`2 D n`); with windows also what the convolution above hands down (:math:`4 D n`); with FFTs gates, value and
     their gradients are laid out channel by channel (:math:`6 D n`, and eleven chunks of :math:`2^{22}` numbers or one
-    channel). Scores of the targets and their gradient are 2 T a node.
+    channel). Before that, gradients of the loss are 2 T a node where all have labels; the larger counts.
     """
     chunks = 11 * max(CHUNK, job.nodes) if job.filter == "paper" else 0
-    return FLOAT * ((PASSING[job.filter] * job.hidden + 2 * job.targets) * job.rows + chunks)
+    return FLOAT * (max(PASSING[job.filter] * job.hidden, 2 * job.targets) * job.rows + chunks)
 
 
-def halo(job: Job) -> float:
-    """Return the bytes of the rows that a worker fetches for its edges, one layer's at a time, or of their
-    gradients.
+def foreign(job: Job) -> float:
+    """Return the bytes of what ÂX needs of other workers, one layer's at a time, or of its gradient: the rows that are
+    fetched, or X and ÂX by channels.
     """
-    return FLOAT * job.remote * job.hidden
+    rows = 2 * job.rows if job.by_channels else job.remote
+    return FLOAT * rows * job.hidden
 
 
 def memory(job: Job) -> dict[str, float]:
@@ -143,13 +144,13 @@ def memory(job: Job) -> dict[str, float]:
         >>> sorted(memory(Job(nodes=1000, edges=5000)))[0]
         'activations held for backward'
     """
-    step = held(job) + passing(job) + halo(job)
+    step = held(job) + passing(job) + foreign(job)
     return {
         "program": PROGRAM,
         "weights, gradients, optimiser": weights(job),
         "graph: features, edges, orders": graph(job),
         "activations held for backward": held(job),
         "beside them for a while": passing(job),
-        "nodes fetched for the edges": halo(job),
+        "of other workers, for the edges": foreign(job),
         "preparing the edges, if more": max(0.0, preparing(job) - step),
     }

@@ -80,7 +80,7 @@ def fewest(job: Job, bytes_each: float) -> int | None:
     Example:
         >>> job = Job(nodes=10**7, edges=10**8, features=100)
         >>> fewest(job, 1e12), fewest(job, 20e9), fewest(job, 1e6)
-        (1, 3, None)
+        (1, 4, None)
     """
 
     def fits(workers: int) -> bool:

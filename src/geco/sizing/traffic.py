@@ -9,9 +9,9 @@ Shapes: N nodes, D channels, K order, P workers, B harmonics, S support.
 from __future__ import annotations
 
 from geco.sizing.job import Job
-from geco.sizing.memory import FLOAT, halo, parameters
+from geco.sizing.memory import FLOAT, parameters
 
-__all__ = ["all_reduced", "epoch", "exchange", "layer", "ring"]
+__all__ = ["all_reduced", "convolutions", "epoch", "exchange", "layer", "propagation", "ring"]
 
 DOUBLE = 8
 HARMONICS = {"none": 0, "mean": 1, "waves": 96, "windows": 80, "paper": 0}  # of a fresh filter
@@ -28,18 +28,31 @@ def all_reduced(count: float, workers: int) -> float:
     return 2 * count * (workers - 1) / workers
 
 
-def exchange(nodes: int, channels: int, order: int, workers: int) -> float:
-    r"""Return the numbers a worker sends in a layer with a literal filter, :math:`(K + 3) N D (P - 1) / P^2`.
-
-    A block of n nodes by D channels becomes one of N nodes by D / P channels, or back: of its :math:`N D / P` numbers a
-    worker keeps one in P. That happens to X (to channels, for ÂX), to ÂX after BatchNorm (back, for the projection), to
-    the value and K - 1 gates (to channels) and to the result (back).
+def exchange(nodes: int, channels: int, workers: int) -> float:
+    r"""Return the numbers a worker sends when a block of nodes becomes one of channels or back, :math:`N D (P - 1) /
+    P^2`: of its :math:`N D / P` it keeps one in P.
 
     Example:
-        >>> exchange(4096, 32, order=2, workers=4)
-        122880.0
+        >>> exchange(4096, 32, workers=4)
+        24576.0
     """
-    return (order + 3) * nodes * channels * (workers - 1) / workers**2
+    return nodes * channels * (workers - 1) / workers**2
+
+
+def convolutions(job: Job) -> float:
+    r"""Return the bytes a worker sends for the convolutions of a literal filter: the value and K - 1 gates go to
+    channels, the result back, :math:`K + 1` exchanges. With ÂX by channels a layer has :math:`K + 3`.
+    """
+    return FLOAT * (job.order + 1) * exchange(job.nodes, job.hidden, job.workers)
+
+
+def propagation(job: Job) -> float:
+    """Return the bytes a worker sends for ÂX: the rows that others want, taken to be as many as it wants itself, or X
+    to channels and ÂX back.
+    """
+    if job.by_channels:
+        return FLOAT * 2 * exchange(job.nodes, job.hidden, job.workers)
+    return FLOAT * job.remote * job.hidden
 
 
 def ring(job: Job) -> float:
@@ -59,10 +72,11 @@ def layer(job: Job) -> dict[str, float]:
     if job.workers == 1:
         return {}
     moments = all_reduced(2 * DOUBLE * 2 * job.hidden, job.workers)  # sums and squares of [X, ÂX]
-    if job.exchanged:
-        found = {"nodes to channels and back": FLOAT * exchange(job.nodes, job.hidden, job.order, job.workers)}
+    found = {"rows or channels for the edges": propagation(job)}
+    if job.literal:
+        found["nodes to channels and back"] = convolutions(job)
     else:
-        found = {"nodes fetched for the edges": halo(job), "sums and ends of the ring": ring(job)}
+        found["sums and ends of the ring"] = ring(job)
     return {**found, "moments of BatchNorm": moments}
 
 

@@ -36,7 +36,7 @@ def products(job: Job) -> float:
 
 def edges(job: Job) -> float:
     """Return the operations of ÂX in a layer, 2 D an edge; a worker with D / P channels of all nodes has all edges."""
-    return 2 * job.own_edges * job.hidden / (job.workers if job.exchanged else 1)
+    return 2 * job.own_edges * job.hidden / (job.workers if job.by_channels else 1)
 
 
 def transforms(job: Job) -> float:
