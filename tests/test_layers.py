@@ -35,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "data.user": BASE | {"data", "data.registry", "data.safe"},
     "data.embedded": BASE | {"data"},
     "data.encodings": BASE | {"data", "nn"},
+    "sizing": {"errors"},
     "pages": {"errors", "store"},
     "explain": BASE | {"nn", "data", "pages"},
     "train.metrics": {"errors"},
@@ -42,7 +43,9 @@ ALLOWED: dict[str, set[str]] = {
     "tune": BASE | DATA | {"nn", "pages", "train", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "pages", "train", "train.metrics"},
     "studies": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "explain", "tune"},
-    "cli": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune"},
+    "cli": BASE
+    | DATA
+    | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune", "sizing"},
     "__main__": {"cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))

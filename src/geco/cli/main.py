@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("geco.cli.report:report", "trainings as a page of curves and tables, or as a record"),
     "study": ("geco.cli.study:study", "check a claim of the paper on this machine, or measure it"),
     "study list": ("geco.cli.study:list_studies", "all studies: what each asks and how long it takes"),
+    "plan": ("geco.cli.plan:plan", "what one large graph would take of each worker: memory, traffic, time"),
     "bench": ("geco.cli.env:bench", "how fast GECO is on this machine, beside others"),
     "env": ("geco.cli.env:env", "versions and machine, for a report of a problem"),
     "data list": ("geco.cli.data:list_datasets", "all data sets by name, and which are on this machine"),

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from geco.data.dataset import GraphDataset, Info
+from geco.data.dataset import ENDS, GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
+from geco.data.subgraphs import SubgraphLoader
 from geco.errors import UsageError
 from geco.nn.functional import compact
 from geco.nn.network.link_heads import LinkHead
@@ -25,7 +26,7 @@ from geco.train.data_checks import check_batches, check_inputs, column_names
 from geco.train.links import LinkTask
 from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "OneGraphLinks", "as_trained", "outputs_of", "serve"]
+__all__ = ["Batches", "ManyGraphs", "OneGraph", "OneGraphLinks", "SampledGraph", "as_trained", "outputs_of", "serve"]
 
 
 class Batches(Protocol):
@@ -50,7 +51,7 @@ class Batches(Protocol):
 class OneGraph:
     """The whole graph at every step; the split is over its nodes."""
 
-    steps = 1
+    steps: int = 1
 
     def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
         self.info, graph = dataset.info, FullGraphLoader(dataset, config.data.split).graph
@@ -72,6 +73,32 @@ class OneGraph:
         """Return what one pass gives for every part."""
         output = model(self.data).float()
         return {part: judge(output, self.data, self.masks[part], self.info) for part in parts}
+
+
+class SampledGraph(OneGraph):
+    """A part of the graph at every step, see `SubgraphLoader`; evaluation and BatchNorm's statistics are of all of
+    it.
+    """
+
+    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
+        super().__init__(dataset, config, device)
+        fields = [key.partition("/") for key in dataset.arrays if key not in ENDS]
+        nodes, edges = (tuple(name for level, _, name in fields if level == kind) for kind in ("node", "edge"))
+        whole = Data(**{name: self.data[name].cpu() for name in (*nodes, *edges, "edge_index") if name != "x"})
+        whole.x, whole.num_nodes = dataset[0].x, dataset.num_nodes  # not the sparse one, whose rows are not to be had
+        self.device = device
+        self.loader = SubgraphLoader(
+            whole, nodes, edges, dataset.split(config.data.split).train, config.data.batch_size,
+            method="hops" if config.data.sample == "hops" else "clusters", fanout=config.data.fanout, seed=config.seed,
+        )  # fmt: skip
+        self.steps = len(self.loader)
+        self.nodes = float(next(self.loader.epoch(0)).num_nodes)
+
+    def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
+        """Yield the epoch's subgraphs with their seeds."""
+        for part in self.loader.epoch(epoch, start):
+            data = part.to(self.device)
+            yield data, data.seed_mask
 
 
 class OneGraphLinks:
@@ -189,7 +216,13 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
     check_inputs(dataset, config.data.split, column_names(schema), _scaled(config))
     check_batches(dataset, config.data.split, config.data.batch_size)
     kinds: dict[str, type[OneGraph | OneGraphLinks | ManyGraphs]]
-    kinds = {"node": OneGraph, "link": OneGraphLinks, "graph": ManyGraphs}
+    sampled = config.data.sample != "none"
+    if sampled and dataset.unit != "node":
+        raise UsageError(
+            f"--data.sample {config.data.sample} is for nodes of one graph, {dataset.info.name} asks for "
+            f"{dataset.unit}s; leave it out"
+        )
+    kinds = {"node": SampledGraph if sampled else OneGraph, "link": OneGraphLinks, "graph": ManyGraphs}
     return kinds[dataset.unit](dataset, config, device)
 
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from geco.data.dataset import GraphDataset, Info
 from geco.nn import GlobalContext
 from geco.nn.network.network import Network
-from geco.train.batches import OneGraphLinks
+from geco.train.batches import OneGraphLinks, SampledGraph
 from geco.train.engine import Trainer
 from geco.train.tasks import loss
 
@@ -76,7 +76,7 @@ def _context(model: nn.Module, data: Data) -> str:
 def expected(trainer: Trainer) -> float:
     """Return about how many seconds an epoch takes, by one step of a copy of the network; the run is not touched."""
     served = trainer.batches
-    data = next(served.train(0))[0] if isinstance(served, OneGraphLinks) else next(served.sample(0, 1))
+    data = next(served.train(0))[0] if isinstance(served, OneGraphLinks | SampledGraph) else next(served.sample(0, 1))
     model = copy.deepcopy(trainer.model).train()
     model.set_epoch(0, trainer.config.train.epochs)
     step = _step(model, data, trainer.info)

@@ -109,6 +109,7 @@ MEASUREMENTS: dict[str, Measured] = {
     "grouping": Measured(
         "geco.studies.grouping", "Does it harm to train on batches of graphs of similar size?", "RUN"
     ),
+    "sampling": Measured("geco.studies.sampling", "What does one graph lose in sampled batches?"),
     "parameters": Measured(
         "geco.studies.parameters",
         "How many weights have the shipped configurations?", writes=("--out", "parameters.md"),
