@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.distributed as dist
 
 from geco.data.collate import collect
 from geco.data.dataset import GraphDataset, Info, Target
@@ -80,7 +79,7 @@ def _child(rank: int, size: int, work: Callable[[Workers], object], home: Path, 
         with (home / f"{rank}.err").open("a") as sys.stderr:
             os.dup2(sys.stderr.fileno(), 2)
             try:
-                with joined(rank, size, patience, dist.FileStore(str(home / "store"), size)) as workers:
+                with joined(rank, size, patience, (home / "store").as_uri()) as workers:
                     work(workers)
                 code = 0
             except GecoError as error:

@@ -20,7 +20,7 @@ from torch import Tensor
 from geco.errors import ResourceError, UsageError
 from geco.store import Entry
 
-__all__ = ["ALONE", "TIMEOUT", "WorkerLost", "Workers", "joined"]
+__all__ = ["ALONE", "TIMEOUT", "WorkerLost", "Workers", "check_timeout", "joined"]
 
 TIMEOUT = 300.0  # seconds that a process waits for the others
 
@@ -160,26 +160,31 @@ ALONE = Workers()
 
 
 @contextmanager
-def joined(rank: int, size: int, timeout: float = TIMEOUT, store: Any = None) -> Iterator[Workers]:
+def joined(rank: int, size: int, timeout: float = TIMEOUT, meeting: str = "env://") -> Iterator[Workers]:
     """Give the processes that train together, as soon as all are there.
 
     Args:
         rank: number of this process.
         size: how many there are.
         timeout: seconds to wait for the others, now and later.
-        store: of torch, where they find each other; MASTER_ADDR and MASTER_PORT of the environment if not given.
+        meeting: where they find each other: ``file://`` and a path, or ``env://``, what torchrun says.
     """
-    if not timeout > 0 or not math.isfinite(timeout):
-        raise UsageError(f"--timeout must be a number of seconds above 0, got {timeout:g}")
+    check_timeout(timeout)
     workers = Workers(rank, size, timeout)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     with workers._answers():
-        where: dict[str, Any] = {"init_method": "env://"} if store is None else {"store": store}
-        dist.init_process_group(backend, rank=rank, world_size=size, timeout=timedelta(seconds=timeout), **where)
+        wait = timedelta(seconds=timeout)
+        dist.init_process_group(backend, init_method=meeting, rank=rank, world_size=size, timeout=wait)
     try:
         yield workers
     finally:
         dist.destroy_process_group()
+
+
+def check_timeout(timeout: float) -> None:
+    """Refuse a time that nobody can wait for."""
+    if not timeout > 0 or not math.isfinite(timeout):
+        raise UsageError(f"--timeout must be a number of seconds above 0, got {timeout:g}")
 
 
 def _bytes(text: bytes) -> Tensor:
