@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import torch
 
 from geco.cli.main import explained
 from geco.cli.settings import TrainOptions, read
+from geco.cli.train import train_until
 from geco.cli.workers import as_worker
 from geco.distributed.launch import WorkerFailed, launch
 from geco.errors import Interrupted
@@ -86,7 +88,7 @@ def test_a_wish_to_stop_that_one_rank_alone_hears(whole: Path, tmp_path: Path) -
     with pytest.raises(Interrupted, match=r"stopped after batch 2 of epoch 1, saved in .*; go on with --resume auto"):
         launch(with_fault("SIGTERM", 1, "step"), options(tmp_path / "run"), 2, timeout=TIMEOUT, explain=explained)
     more = options(tmp_path / "run", "--resume", "auto")
-    launch(as_worker, more, 2, timeout=TIMEOUT, explain=explained)
+    launch(partial(as_worker, train_until), more, 2, timeout=TIMEOUT, explain=explained)
     assert_same(left_by(tmp_path / "run" / "seed-0"), left_by(whole / "seed-0"))
 
 

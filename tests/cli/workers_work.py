@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from geco.cli.settings import TrainOptions
+from geco.cli.train import train_until
 from geco.cli.workers import as_worker
 from geco.distributed.launch import Place
 from geco.train import checkpoint
@@ -23,7 +24,7 @@ def faulty(fault: str, rank: int, place: str, options: TrainOptions, where: Plac
     """Train, with a signal to one rank at a moment of the first attempt."""
     if where.rank == rank and not where.attempt:
         on_call(pytest.MonkeyPatch(), *PLACES[place], lambda: os.kill(os.getpid(), getattr(signal, fault)))
-    as_worker(options, where)
+    as_worker(train_until, options, where)
 
 
 def with_fault(fault: str, rank: int, place: str) -> Callable[[TrainOptions, Place], None]:

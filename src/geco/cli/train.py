@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import statistics
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from geco.cli.jobs import in_parallel
 from geco.cli.scores import print_scores
 from geco.cli.settings import TrainOptions, read
+from geco.cli.stopping import asked_to_stop
 from geco.console import print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from geco.distributed.runtime import Workers
     from geco.train.engine import Trainer
 
-__all__ = ["asked_to_stop", "read", "train", "train_on", "train_until"]
+__all__ = ["read", "train", "train_on", "train_until"]
 
 
 def train(options: TrainOptions) -> None:
@@ -40,11 +39,11 @@ def train(options: TrainOptions) -> None:
     if place is not None and not options.dry_run:
         from geco.cli.workers import as_worker
 
-        return as_worker(options, place)
+        return as_worker(train_until, options, place)
     if options.nproc > 1 and not options.dry_run:
         from geco.cli.workers import over_workers
 
-        return over_workers(options)
+        return over_workers(train_until, options)
     config = options.resolved(options.seeds[0])
     dataset = prepared(config, options.data_dir, options.offline)
     if options.dry_run:
@@ -192,37 +191,3 @@ def _conclude(results: dict[int, dict[str, Any]], out: Path, config: Config) -> 
     )
     print(f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread}")
     print(f"kept in {out}")
-
-
-@contextlib.contextmanager
-def asked_to_stop(
-    numbers: Sequence[int] = STOPS,
-    answer: bytes = b"stopping after this step; once more to stop at once\n",
-    patient: bool = False,
-) -> Iterator[Callable[[], bool]]:
-    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once, or, ``patient``,
-    changes nothing.
-    """
-    seen: list[int] = []
-    owner = os.getpid()
-
-    def note(number: int, _frame: object) -> None:
-        if os.getpid() != owner:  # a process that makes batches: it ends when the owner does
-            return
-        if seen and patient:  # several may be sent the same request, by whoever started this process too
-            return
-        if seen and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        if seen:
-            sys.exit(128 + signal.SIGTERM)
-        seen.append(number)
-        os.write(
-            2, b"\r\x1b[K" + answer if answer and os.isatty(2) else answer
-        )  # over the live line; print is not safe
-
-    before = {number: signal.signal(number, note) for number in numbers}
-    try:
-        yield lambda: bool(seen)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

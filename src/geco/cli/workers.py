@@ -6,21 +6,34 @@ import contextlib
 import logging
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from geco.cli.settings import TrainOptions
+from geco.cli.stopping import asked_to_stop
 from geco.console import show_log
 from geco.distributed.launch import Place, launch
 from geco.distributed.runtime import check_timeout, joined
 
+if TYPE_CHECKING:
+    from geco.data.dataset import GraphDataset
+    from geco.distributed.runtime import Workers
+
 __all__ = ["as_worker", "over_workers"]
 
+Train = Callable[[TrainOptions, "GraphDataset", Callable[[], bool], "Workers"], None]
 
-def over_workers(options: TrainOptions) -> None:
-    """Train in ``--nproc`` processes of this machine; data is made ready before they start to wait for each other."""
+
+def over_workers(train: Train, options: TrainOptions) -> None:
+    """Train in ``--nproc`` processes of this machine; data is made ready before they start to wait for each other.
+
+    Args:
+        train: what each does with its options, the data, whether to stop, and the others.
+        options: of `geco train`.
+    """
     from geco.cli.main import explained
-    from geco.cli.train import asked_to_stop
     from geco.data import load_dataset
     from geco.train.batches import check_workers
     from geco.train.build import encoded
@@ -32,14 +45,13 @@ def over_workers(options: TrainOptions) -> None:
     encoded(dataset, config)
     with asked_to_stop() as stopped:
         launch(
-            as_worker, options, options.nproc, timeout=options.timeout, restarts=options.max_restarts,
+            partial(as_worker, train), options, options.nproc, timeout=options.timeout, restarts=options.max_restarts,
             stopped=stopped, explain=explained,
         )  # fmt: skip
 
 
-def as_worker(options: TrainOptions, place: Place) -> None:
-    """Train in one of several processes, of which the first one writes and shows."""
-    from geco.cli.train import asked_to_stop, train_until
+def as_worker(train: Train, options: TrainOptions, place: Place) -> None:
+    """Train in one of several processes, of which the first one writes and shows; arguments as above, and its place."""
     from geco.train.batches import check_workers
     from geco.train.build import prepared
 
@@ -51,7 +63,7 @@ def as_worker(options: TrainOptions, place: Place) -> None:
         check_workers(dataset, place.size)
         with joined(place.rank, place.size, options.timeout, place.meeting) as workers:
             stop = stopped if parent is None else lambda: stopped() or not parent.is_alive()
-            train_until(options, dataset, stop, workers)
+            train(options, dataset, stop, workers)
 
 
 def _take_share_of_machine(options: TrainOptions, place: Place) -> None:
