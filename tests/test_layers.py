@@ -38,14 +38,16 @@ ALLOWED: dict[str, set[str]] = {
     "sizing": {"errors"},
     "pages": {"errors", "store"},
     "explain": BASE | {"nn", "data", "pages"},
+    "distributed": BASE | {"nn"},
     "train.metrics": {"errors"},
-    "train": BASE | DATA | {"nn", "pages", "train.metrics", "configs", "explain"},
+    "train": BASE | DATA | {"distributed", "nn", "pages", "train.metrics", "configs", "explain"},
     "tune": BASE | DATA | {"nn", "pages", "train", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "pages", "train", "train.metrics"},
     "studies": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "explain", "tune"},
     "cli": BASE
     | DATA
-    | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune", "sizing"},
+    | {"distributed", "nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune"}
+    | {"sizing"},
     "__main__": {"cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))

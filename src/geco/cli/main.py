@@ -26,7 +26,7 @@ from geco.console import show_log
 from geco.errors import DataErrors, GecoError, ResourceError, UsageError
 from geco.machine import STOPS
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "explained", "main"]
 
 # Command: the module and function behind it, whose signature gives its flags, and what it does.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        line, code = _explain(error)
+        line, code = explained(error)
         _leave(error.lines if isinstance(error, DataErrors) else [line], code)
     finally:
         for number, handler in before.items():
@@ -177,7 +177,7 @@ def _help(group: str) -> None:
         print("Exit codes: 0 done, 2 usage, 3 data, 4 checkpoint, 5 numbers, 6 resources, 143 stopped.")
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def explained(error: BaseException) -> tuple[str, int]:
     """Return a line and an exit code for what went wrong."""
     if isinstance(error, GecoError):
         return str(error), error.exit_code
@@ -191,7 +191,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     return f"{type(error).__name__}: {error}; this should not happen, --debug shows where", 1
 
 
-def _is_memory(error: Exception) -> bool:
+def _is_memory(error: BaseException) -> bool:
     """Tell whether torch could not get memory; it has no type for this but on GPUs."""
     words = ("allocate memory", "bad_alloc", "memory allocation", "out of memory")
     return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in words)

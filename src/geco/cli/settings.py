@@ -44,6 +44,12 @@ class TrainOptions:
     """Start from the weights of another run that fit by name and shape; the head may be another."""
     jobs: int = 1
     """Seeds trained at a time, each in a process of its own; results are those of one after the other."""
+    nproc: int = 1
+    """Processes that share out the graphs of each batch; the result is that of one up to rounding."""
+    max_restarts: int = 0
+    """How often all processes of --nproc start again from the last checkpoint after one was lost."""
+    timeout: float = 300.0
+    """Seconds that processes of --nproc or torchrun wait for each other before they give up."""
     mlp: Flag = False
     """Train an MLP beside it, which does not see the graph and is not kept, to tell what the graph is worth."""
     dry_run: Flag = False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import statistics
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from geco.cli.jobs import in_parallel
 from geco.cli.scores import print_scores
 from geco.cli.settings import TrainOptions, read
+from geco.cli.stopping import asked_to_stop
 from geco.console import print_line
 from geco.errors import UsageError
 from geco.machine import STOPS
@@ -24,9 +23,11 @@ from geco.train.configured import check_seeds
 
 if TYPE_CHECKING:
     from geco.data.dataset import GraphDataset
+    from geco.distributed.launch import Place
+    from geco.distributed.runtime import Workers
     from geco.train.engine import Trainer
 
-__all__ = ["asked_to_stop", "read", "train", "train_on"]
+__all__ = ["read", "train", "train_on", "train_until"]
 
 
 def train(options: TrainOptions) -> None:
@@ -34,6 +35,15 @@ def train(options: TrainOptions) -> None:
     from geco.train.build import chosen, prepared
 
     _check(options)
+    place = _place()
+    if place is not None and not options.dry_run:
+        from geco.cli.workers import as_worker
+
+        return as_worker(train_until, options, place)
+    if options.nproc > 1 and not options.dry_run:
+        from geco.cli.workers import over_workers
+
+        return over_workers(train_until, options)
     config = options.resolved(options.seeds[0])
     dataset = prepared(config, options.data_dir, options.offline)
     if options.dry_run:
@@ -43,17 +53,24 @@ def train(options: TrainOptions) -> None:
 
 
 def train_on(options: TrainOptions, dataset: GraphDataset) -> None:
-    """Train all seeds on a data set that is prepared, and print what came of it."""
+    """Train all seeds on a data set that is prepared, until it is asked to stop, and print what came of it."""
+    with asked_to_stop() as stopped:
+        train_until(options, dataset, stopped)
+
+
+def train_until(
+    options: TrainOptions, dataset: GraphDataset, stopped: Callable[[], bool], workers: Workers | None = None
+) -> None:
+    """Do the same until ``stopped`` says so, alone or as one of several processes."""
     config = options.resolved(options.seeds[0])
     out = options.out or Path("runs") / f"{options.data.name}-{options.model.name}"
     print(f"settings that are not the defaults (all are in config.toml below {out}):\n")
     print(to_toml(config, Config(seed=config.seed)) or "none\n")
-    with asked_to_stop() as stopped:
-        if options.jobs > 1:
-            results = in_parallel(options, out, _in_process, stopped)
-        else:
-            results = {seed: _one(options, dataset, seed, out / f"seed-{seed}", stopped) for seed in options.seeds}
-        mlp = _mlp(config, dataset, stopped) if options.mlp else {}
+    if options.jobs > 1:
+        results = in_parallel(options, out, _in_process, stopped)
+    else:
+        results = {s: _one(options, dataset, s, out / f"seed-{s}", stopped, workers=workers) for s in options.seeds}
+    mlp = _mlp(config, dataset, stopped, workers) if options.mlp else {}
     print_scores(results, dataset.info, {**results[options.seeds[0]]["baseline"], "mlp": mlp})
     _conclude(results, out, config)
 
@@ -62,6 +79,20 @@ def _check(options: TrainOptions) -> None:
     check_seeds(options.seeds)
     if options.jobs < 1:
         raise UsageError(f"--jobs must be at least 1, got {options.jobs}")
+    if options.nproc < 1 or options.max_restarts < 0:
+        got = f"got {options.nproc} and {options.max_restarts}"
+        raise UsageError(f"--nproc must be at least 1 and --max-restarts at least 0, {got}")
+    if options.jobs > 1 and (options.nproc > 1 or _place() is not None):
+        raise UsageError("several processes for each seed train one seed after the other; leave out --jobs")
+
+
+def _place() -> Place | None:
+    """Return the place among several processes that torchrun gives, if it started this one."""
+    if "WORLD_SIZE" not in os.environ:
+        return None
+    from geco.distributed.launch import Place
+
+    return Place.of_environment()
 
 
 def _one(
@@ -71,15 +102,23 @@ def _one(
     folder: Path,
     stopped: Callable[[], bool],
     tell: Callable[[dict[str, Any]], None] | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Any]:
-    """Train one seed and return its result; without ``tell`` with a display of its own."""
+    """Train one seed and return its result; without ``tell`` with a display of its own, if this is the process that
+    shows.
+    """
     from geco.data.user.stored import stored_schema
+    from geco.distributed.runtime import ALONE
     from geco.train.engine import Trainer
     from geco.train.record import before
 
     config, schema = options.resolved(seed), stored_schema(options.data.name)
     about = schema.to_json() if schema else None
-    trainer = Trainer(config, dataset, folder, resume=options.resume == "auto", schema=about, stop=stopped)
+    trainer = Trainer(
+        config, dataset, folder, resume=options.resume == "auto", schema=about, stop=stopped, workers=workers or ALONE
+    )
+    if not trainer.workers.first:
+        return trainer.fit()
     if seed == options.seeds[0]:
         _introduce(trainer, dataset)
     if trainer.done:
@@ -118,14 +157,21 @@ def _introduce(trainer: Trainer, dataset: GraphDataset) -> None:
         print(f"about {period(seconds)} an epoch, {period(seconds * rest)} for {rest} epochs\n", flush=True)
 
 
-def _mlp(config: Config, dataset: GraphDataset, stopped: Callable[[], bool]) -> dict[str, float]:
+def _mlp(
+    config: Config, dataset: GraphDataset, stopped: Callable[[], bool], workers: Workers | None
+) -> dict[str, float]:
     """Return what an MLP with the same settings scores, by the features of the nodes alone."""
+    from geco.distributed.runtime import ALONE
     from geco.train.engine import Trainer
 
     model, data = replace(config.model, name="mlp", diffusion=0), replace(config.data, encodings=())
     plain = replace(config, model=model, data=data, init_from="")
+    trainer = Trainer(plain, dataset, stop=stopped, workers=workers or ALONE)
+    if not trainer.workers.first:
+        return trainer.fit()
     with Meter("mlp", config.train.epochs) as meter:
-        return Trainer(plain, dataset, tell=meter.show, stop=stopped).fit()
+        trainer.tell = meter.show
+        return trainer.fit()
 
 
 def _dry_run(config: Config, dataset: GraphDataset) -> None:
@@ -145,31 +191,3 @@ def _conclude(results: dict[int, dict[str, Any]], out: Path, config: Config) -> 
     )
     print(f"\n{config.data.name}, {config.model.name}: test {metric} {statistics.mean(tests):.4f}{spread}")
     print(f"kept in {out}")
-
-
-@contextlib.contextmanager
-def asked_to_stop(
-    numbers: Sequence[int] = STOPS, answer: bytes = b"stopping after this step; once more to stop at once\n"
-) -> Iterator[Callable[[], bool]]:
-    """Turn the first request to stop into a flag that the loop asks for; a second one ends at once."""
-    seen: list[int] = []
-    owner = os.getpid()
-
-    def note(number: int, _frame: object) -> None:
-        if os.getpid() != owner:  # a process that makes batches: it ends when the owner does
-            return
-        if seen and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        if seen:
-            sys.exit(128 + signal.SIGTERM)
-        seen.append(number)
-        os.write(
-            2, b"\r\x1b[K" + answer if answer and os.isatty(2) else answer
-        )  # over the live line; print is not safe
-
-    before = {number: signal.signal(number, note) for number in numbers}
-    try:
-        yield lambda: bool(seen)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -119,7 +119,7 @@ def _check(options: TuneOptions) -> None:
 
 def _work(tuner: Tuner, options: TuneOptions) -> None:
     """Train trials, then the winner."""
-    from geco.cli.train import asked_to_stop
+    from geco.cli.stopping import asked_to_stop
     from geco.tune.page import write_page
     from geco.tune.record import write_record
     from geco.tune.winner import winner_toml

@@ -249,7 +249,7 @@ class GECOConv(WithoutEdgeFeatures):
             self._build_for(x)
         g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
         g.checked_for(x, self.channels)
-        check_not_single(x, self.training)
+        check_not_single(x, self.norm)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
         return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from geco.nn.graph.adjacency import Adjacency, Normalisation, adjacency, traced_adjacency
 from geco.nn.graph.permutation import arranged
@@ -173,9 +173,11 @@ def plain_edges(edge_index: Tensor) -> Tensor:
     return (edge_index if plain else edge_index.as_subclass(Tensor)).long()
 
 
-def check_not_single(x: Tensor, training: bool) -> None:
-    """Refuse a training step of BatchNorm on a single node."""
-    if training and not torch.compiler.is_exporting() and x.shape[0] == 1:
+def check_not_single(x: Tensor, norm: nn.Module | None) -> None:
+    """Refuse a training step of BatchNorm on a single node; other norms, and one whose other nodes are elsewhere, take
+    it.
+    """
+    if type(norm) is nn.BatchNorm1d and norm.training and not torch.compiler.is_exporting() and x.shape[0] == 1:
         raise ValueError(
             "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
             "with others"
