@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "configs": {"errors", "names"},
     "names": {"errors"},
     "nn": {"names"},
+    "distributed": {"errors", "nn"},
     "data": BASE
     | {"nn", "data.registry", "data.fetch", "data.user", "data.encodings"},  # nn: orders of nodes and batches
     "data.registry": {"errors"},

@@ -1,0 +1,1 @@
+"""Training over several processes, on `torch.distributed`."""
