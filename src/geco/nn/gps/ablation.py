@@ -113,7 +113,7 @@ class Cascade(nn.Module):
         if graph is None:
             check_features(x, self.channels)
             graph = prepare(x, edge_index, batch, edge_weight, permutation, None)
-        check_not_single(x, self.training)
+        check_not_single(graph.rings.num_nodes, self.training)
         known = {
             "edge_index": graph.edge_index,
             "batch": batch,

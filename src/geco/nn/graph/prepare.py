@@ -34,7 +34,7 @@ class Graph:
 
     def checked_for(self, x: Tensor, channels: int) -> Graph:
         """Return the graphs themselves, or refuse features of other nodes or another width."""
-        wanted = (self.rings.num_nodes, channels)
+        wanted = (self.rings.num_rows, channels)
         if not torch.compiler.is_exporting() and x.shape != wanted:
             raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
         return self
@@ -173,9 +173,9 @@ def plain_edges(edge_index: Tensor) -> Tensor:
     return (edge_index if plain else edge_index.as_subclass(Tensor)).long()
 
 
-def check_not_single(x: Tensor, training: bool) -> None:
+def check_not_single(num_nodes: int, training: bool) -> None:
     """Refuse a training step of BatchNorm on a single node."""
-    if training and not torch.compiler.is_exporting() and x.shape[0] == 1:
+    if training and not torch.compiler.is_exporting() and num_nodes == 1:
         raise ValueError(
             "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
             "with others"

@@ -19,7 +19,7 @@ from geco.nn.ops.long_ring_windows import LongRingWithWindows, transform_length
 from geco.nn.ops.protocol import Plan
 from geco.nn.ops.short_rings import ShortRings
 
-__all__ = ["Algorithm", "Chosen", "Memory", "choose"]
+__all__ = ["Algorithm", "Chosen", "Memory", "choose", "smooth_parts"]
 
 Memory = Literal["auto", "keep", "lean"]
 
@@ -63,7 +63,7 @@ def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
     """Choose blocks of rows for one long ring, unless filters have too many harmonics or windows reach too far."""
     size = sizes[0]
     limit = harmonic_limit(sizes[0]) if len(sizes) == 1 else 0
-    smooth = _smooth(filter, limit, like) if limit else ()
+    smooth = smooth_parts(filter, limit, like) if limit else ()
     if not smooth:
         return None
     bands = smooth[0].shape[1]
@@ -81,7 +81,7 @@ def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
 
 def _short_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
     """Choose products with each ring's cosines and sines, unless a ring is long or filters have too many harmonics."""
-    smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= limits.SHORT_RING else ()
+    smooth = smooth_parts(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= limits.SHORT_RING else ()
     if not smooth:
         return None
     keep = _keep(filter, filter.order + 1, like, memory)
@@ -103,7 +103,7 @@ def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
     return Chosen(algorithm, fft, (), filter.cached((sizes, like.dtype), lambda: fft.transform(filters())))
 
 
-def _smooth(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
+def smooth_parts(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
     """Return the filters' harmonics and windows, if they have any; nothing if harmonics are more than ``limit``."""
 
     def build() -> tuple[Tensor, ...]:

@@ -1,0 +1,54 @@
+"""A step of training over several ranks: equal weights, summed gradients, means over all, rows of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from geco.distributed.exchange import Ranks
+from geco.distributed.shard import shard
+from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks, sum_gradients
+from geco.errors import UsageError
+from geco.nn.graph.prepare import prepare
+from tests.distributed.workers import in_processes
+
+
+def worker(ranks: Ranks) -> dict[str, Any]:
+    found: dict[str, Any] = {"refused": ""}
+    torch.manual_seed(0)
+    layer = nn.Linear(3, 1)
+    layer.register_parameter("unused", nn.Parameter(torch.ones(2)))
+    check_same_weights(layer, ranks)
+    x = torch.arange(15.0).view(5, 3)
+    part = shard(prepare(x, torch.tensor([[0], [1]]), permutation=torch.tensor([4, 0, 3, 1, 2])), ranks)
+    y = layer(x[part.nodes])
+    mean_over_ranks(y.square().sum(), len(y), ranks).backward()
+    sum_gradients(layer.parameters(), ranks)
+    assert layer.weight.grad is not None
+    found |= {"grad": layer.weight.grad.flatten().tolist(), "unused": layer.unused.grad is None}
+    found["rows"] = all_rows(y, part, ranks).flatten().tolist()
+    (wanted,) = torch.autograd.grad(layer(x).square().mean(), layer.weight)
+    found |= {"wanted": wanted.flatten().tolist(), "all": layer(x).flatten().tolist()}
+    with torch.no_grad():
+        layer.bias += 1e-7 * (ranks.rank == ranks.size - 1)
+    try:
+        check_same_weights(layer, ranks)
+    except UsageError as error:
+        found["refused"] = str(error)
+    return found
+
+
+@pytest.mark.dist
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_steps(size: int, tmp_path: Path) -> None:
+    every = in_processes(worker, size, tmp_path)
+    for found in every:
+        assert found["grad"] == pytest.approx(found["wanted"])
+        assert found["rows"] == pytest.approx(found["all"])
+        assert found["unused"]
+        assert (f"{size - 1} and rank 0 differ" in found["refused"]) == (size > 1)
+    assert all(found["grad"] == every[0]["grad"] for found in every)
