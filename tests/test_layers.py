@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "train": BASE | DATA | {"nn", "pages", "train.metrics", "configs", "explain"},
     "tune": BASE | DATA | {"nn", "pages", "train", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "pages", "train", "train.metrics"},
-    "studies": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "explain"},
+    "studies": BASE | DATA | {"distributed", "nn", "pages", "train", "train.metrics", "report", "configs", "explain"},
     "cli": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune"},
     "__main__": {"cli"},
 }

@@ -83,7 +83,7 @@ def scattered(ranks: Ranks) -> bool:
     x, span = whole(13, 1, 3)[:, 0], RingSpan(13, ranks)
     others = torch.tensor([p for p in range(ranks.rank, 13, 3) if not span.first <= p < span.first + span.count])
     wanted = others.long()
-    rows = Rows(wanted, ask(wanted, 13, ranks), 13, ranks)
+    rows = Rows(wanted, ask(wanted, 13, ranks), 13, ranks, "edges")
     return torch.equal(rows.fetch(mine(x, ranks)), x[wanted])
 
 
@@ -120,5 +120,5 @@ def test_traffic_is_the_callers() -> None:
     ranks = Ranks(traffic=traffic)
     total(torch.ones(3), ranks)
     assert traffic.total == 0  # one process sends nothing
-    ranks.count("rows", 6, torch.ones(1))
+    ranks.count("edges", 6, torch.ones(1))
     assert (traffic.total, traffic.bytes) == (6, 24)

@@ -29,7 +29,8 @@ class Traffic:
     """Counts what one rank sends to others. Made and kept by who wants to know.
 
     Args:
-        elements: numbers sent, by kind: ``sum``, ``rows`` (halos) or ``channels`` (shards of them).
+        elements: numbers sent, by kind: ``sum``, ``edges`` and ``ring`` (halos of both), ``channels`` (shards of them)
+            or ``plan`` (who sends what, once).
         bytes: their size.
 
     Example:
@@ -127,7 +128,7 @@ def swap(flat: Tensor, sent: Sequence[int], received: Sequence[int], ranks: Rank
         kind: under which `Traffic` counts it.
 
     Example:
-        >>> swap(torch.arange(3), [3], [3], Ranks(), "rows")
+        >>> swap(torch.arange(3), [3], [3], Ranks(), "edges")
         tensor([0, 1, 2])
     """
     assert len(sent) == len(received) == ranks.size

@@ -24,15 +24,17 @@ class Rows:
         asked: places of its own that each rank wants.
         num_nodes: N.
         ranks: the processes.
+        kind: under which `Traffic` counts them: ``edges`` or ``ring``.
 
     Example:
-        >>> Rows(torch.tensor([], dtype=torch.int64), [torch.tensor([], dtype=torch.int64)], 3, Ranks()).sent
+        >>> none = torch.empty(0, dtype=torch.int64)
+        >>> Rows(none, [none], 3, Ranks(), "edges").sent
         0
     """
 
-    def __init__(self, wanted: Tensor, asked: Sequence[Tensor], num_nodes: int, ranks: Ranks) -> None:
+    def __init__(self, wanted: Tensor, asked: Sequence[Tensor], num_nodes: int, ranks: Ranks, kind: str) -> None:
         first = bounds(num_nodes, ranks.size)[ranks.rank]
-        self.wanted, self.ranks = wanted, ranks
+        self.wanted, self.ranks, self.kind = wanted, ranks, kind
         self.own = torch.cat([places - first for places in asked])  # rows that are sent, ``(S,)``
         self.to, self.of = [len(places) for places in asked], per_rank(wanted, num_nodes, ranks.size)
 
@@ -77,16 +79,16 @@ class _Fetch(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, rows: Rows) -> Tensor:
         ctx.rows, ctx.num_rows = rows, len(x)
-        return _swap_rows(x.index_select(0, rows.own), rows.to, rows.of, rows.ranks)
+        return _swap_rows(x.index_select(0, rows.own), rows.to, rows.of, rows)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows = ctx.rows
-        back = _swap_rows(grads[0], rows.of, rows.to, rows.ranks)
+        back = _swap_rows(grads[0], rows.of, rows.to, rows)
         return back.new_zeros(ctx.num_rows, back.shape[1]).index_add_(0, rows.own, back), None
 
 
-def _swap_rows(x: Tensor, sent: list[int], received: list[int], ranks: Ranks) -> Tensor:
+def _swap_rows(x: Tensor, sent: list[int], received: list[int], rows: Rows) -> Tensor:
     width = x.shape[1]
-    flat = swap(x.reshape(-1), [n * width for n in sent], [n * width for n in received], ranks, "rows")
+    flat = swap(x.reshape(-1), [n * width for n in sent], [n * width for n in received], rows.ranks, rows.kind)
     return flat.view(sum(received), width)

@@ -106,7 +106,7 @@ def _adjacency(edges: Edges, span: RingSpan, propagation: Propagation) -> Adjace
     mine = (edges[1] >= span.first) & (edges[1] < span.first + span.count)
     source, target, value = (t[mine] for t in edges)
     wanted = torch.unique(source[(source < span.first) | (source >= span.first + span.count)])
-    rows = Rows(wanted, ask(wanted, size, ranks), size, ranks)
+    rows = Rows(wanted, ask(wanted, size, ranks), size, ranks, "edges")
     if propagation == "channels" or (propagation == "auto" and _most_sent(rows, ranks) > _by_channels(size, ranks)):
         return ChannelAdjacency(*edges, *matrix(*edges, size, size), span=span)
     column, row = rows.index(source, span.first, span.count), target - span.first

@@ -73,7 +73,7 @@ class RingSpan:
             wants = [self._wanted(rank, reach) for rank in range(self.ranks.size)]
             last = self.first + self.count
             asked = [places[(places >= self.first) & (places < last)].to(device) for places in wants]
-            rows = Rows(wants[self.ranks.rank].to(device), asked, self.num_nodes, self.ranks)
+            rows = Rows(wants[self.ranks.rank].to(device), asked, self.num_nodes, self.ranks, "ring")
             index = rows.index(self._near(self.ranks.rank, reach).to(device), self.first, self.count)
             self._halos[reach, device] = (rows, index)
         return self._halos[reach, device]
