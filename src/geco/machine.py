@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["STOPS", "available_memory", "environment", "peak_memory", "reset_peak", "resident"]
+__all__ = ["STOPS", "available_memory", "environment", "peak_memory", "reset_peak", "resident", "versions"]
 
 # What asks a program to stop: Ctrl-C, a plain kill, and what batch systems send before the end (not on Windows).
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
@@ -75,7 +75,6 @@ def available_memory(*, swap: bool = True) -> int | None:
 def environment() -> dict[str, Any]:
     """Return what a reader needs to judge the numbers."""
     import torch
-    import torch_geometric
 
     try:
         here = Path(__file__).parent
@@ -85,12 +84,22 @@ def environment() -> dict[str, Any]:
     except (OSError, subprocess.CalledProcessError):
         commit = "unknown"
     return {
-        "torch": torch.__version__,
-        "torch_geometric": torch_geometric.__version__,
-        "python": platform.python_version(),
+        **versions(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "commit": commit,
         "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes."""
+    import torch
+    import torch_geometric
+
+    return {
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "python": platform.python_version(),
     }

@@ -14,8 +14,10 @@ from torch import Tensor, nn
 
 from geco import GECO
 from geco.distributed.exchange import Ranks
+from geco.distributed.gradients import sum_gradients
+from geco.distributed.runtime import Workers
 from geco.distributed.shard import GraphShard, shard
-from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks, sum_gradients
+from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks
 from geco.errors import UsageError
 from geco.nn.graph.prepare import prepare
 from tests.conftest import random_edges
@@ -85,7 +87,7 @@ def trained(net: GECO, run: Callable[[], tuple[Tensor, Tensor]], ranks: Ranks, s
         optimiser.zero_grad()
         y, loss = run()
         loss.backward()
-        sum_gradients(net.parameters(), ranks)
+        sum_gradients(net.parameters(), Workers(ranks.rank, ranks.size), float(loss.detach()))
         if not found:
             grads = {f"gradient of {name}": p.grad for name, p in net.named_parameters()}
             found = {"output": y.detach(), **{name: g.clone() for name, g in grads.items() if g is not None}}

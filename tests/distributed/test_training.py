@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from geco.distributed.exchange import Ranks
+from geco.distributed.gradients import sum_gradients
+from geco.distributed.runtime import Workers
 from geco.distributed.shard import shard
-from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks, sum_gradients
+from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks
 from geco.errors import UsageError
 from geco.nn.graph.prepare import prepare
 from tests.distributed.workers import in_processes
@@ -26,13 +28,15 @@ def worker(ranks: Ranks) -> dict[str, Any]:
     x = torch.arange(15.0).view(5, 3)
     part = shard(prepare(x, torch.tensor([[0], [1]]), permutation=torch.tensor([4, 0, 3, 1, 2])), ranks)
     y = layer(x[part.nodes])
-    mean_over_ranks(y.square().sum(), len(y), ranks).backward()
-    sum_gradients(layer.parameters(), ranks)
+    loss = mean_over_ranks(y.square().sum(), len(y), ranks)
+    loss.backward()
+    found["loss"] = sum_gradients(layer.parameters(), Workers(ranks.rank, ranks.size), float(loss.detach()))
     assert layer.weight.grad is not None
     found |= {"grad": layer.weight.grad.flatten().tolist(), "unused": layer.unused.grad is None}
     found["rows"] = all_rows(y, part, ranks).flatten().tolist()
-    (wanted,) = torch.autograd.grad(layer(x).square().mean(), layer.weight)
-    found |= {"wanted": wanted.flatten().tolist(), "all": layer(x).flatten().tolist()}
+    exact = layer(x).square().mean()
+    (wanted,) = torch.autograd.grad(exact, layer.weight)
+    found |= {"exact": float(exact), "wanted": wanted.flatten().tolist(), "all": layer(x).flatten().tolist()}
     with torch.no_grad():
         layer.bias += 1e-7 * (ranks.rank == ranks.size - 1)
     try:
@@ -49,6 +53,7 @@ def test_steps(size: int, tmp_path: Path) -> None:
     for found in every:
         assert found["grad"] == pytest.approx(found["wanted"])
         assert found["rows"] == pytest.approx(found["all"])
+        assert found["loss"] == pytest.approx(found["exact"])
         assert found["unused"]
         assert (f"{size - 1} and rank 0 differ" in found["refused"]) == (size > 1)
     assert all(found["grad"] == every[0]["grad"] for found in every)

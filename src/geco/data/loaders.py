@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,7 @@ class GraphLoader:
         drop_last: leave out what does not fill a batch, other graphs each epoch.
         workers: processes that make batches ahead of time, kept from epoch to epoch; 0 makes them here. Batches are the
             same.
+        share: what is made here of the batches of an epoch, all of them if not given.
 
     Example:
         >>> from geco.data.embedded.synthetic import erdos_renyi
@@ -60,12 +61,14 @@ class GraphLoader:
         group_by_size: bool = False,
         drop_last: bool = False,
         workers: int = 0,
+        share: Callable[[list[Tensor]], list[Tensor]] = list,
     ) -> None:
         if batch_size < 1 or workers < 0:
             raise UsageError(f"batch_size must be positive and workers not negative, got {batch_size} and {workers}")
         self.dataset, self.indices = dataset, _checked(indices, dataset)
         self.batch_size, self.seed, self.workers = batch_size, seed, workers
         self.shuffle, self.group_by_size, self.drop_last = shuffle, group_by_size, drop_last
+        self.share = share
         self._plan: list[Tensor] = []
         self._run = 0  # number of the newest iteration
 
@@ -89,6 +92,10 @@ class GraphLoader:
         order = _order(len(self), self.seed, epoch, 1) if self.shuffle else torch.arange(len(self))
         return [batches[i] for i in order.tolist()]
 
+    def shared(self, epoch: int) -> list[Tensor]:
+        """Return the numbers of the graphs in each batch that is made here."""
+        return self.share(self.batches(epoch))
+
     def epoch(self, epoch: int = 0, start: int = 0) -> Iterator[Batch]:
         """Go through an epoch.
 
@@ -98,7 +105,7 @@ class GraphLoader:
         """
         self._run += 1
         run = self._run
-        plan = self.batches(epoch)[start:]
+        plan = self.shared(epoch)[start:]
         if not self.workers:
             yield from map(self.dataset.batch, plan)
             return

@@ -1,1 +1,1 @@
-"""Training over several processes, on `torch.distributed`."""
+"""Several processes that train together: what they tell each other, how they are started, what becomes of faults."""

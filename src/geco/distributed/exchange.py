@@ -21,7 +21,7 @@ from torch import Tensor
 
 from geco.errors import UsageError
 
-__all__ = ["Ranks", "Traffic", "bounds", "splits", "swap", "to_channels", "to_nodes", "total"]
+__all__ = ["Ranks", "Traffic", "bounds", "gathered", "splits", "swap", "to_channels", "to_nodes", "total"]
 
 
 @dataclass
@@ -139,6 +139,21 @@ def swap(flat: Tensor, sent: Sequence[int], received: Sequence[int], ranks: Rank
     arrived = flat.new_empty(sum(received))
     dist.all_to_all_single(arrived, flat.contiguous(), list(received), list(sent), group=ranks.group)
     return arrived
+
+
+def gathered(values: Tensor, ranks: Ranks) -> Tensor:
+    """Return the numbers of every rank, ``(n,)`` to ``(P, n)``. Not differentiable.
+
+    Example:
+        >>> gathered(torch.ones(2), Ranks())
+        tensor([[1., 1.]])
+    """
+    if ranks.size == 1:
+        return values.unsqueeze(0)
+    ranks.count("sum", values.numel() * (ranks.size - 1), values)
+    every = [torch.empty_like(values) for _ in range(ranks.size)]
+    dist.all_gather(every, values.contiguous(), group=ranks.group)
+    return torch.stack(every)
 
 
 def total(x: Tensor, ranks: Ranks) -> Tensor:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from geco.distributed.exchange import Ranks, bounds
 from geco.distributed.rows import Rows, ask
@@ -22,6 +22,7 @@ from geco.errors import UsageError
 from geco.nn.graph.adjacency import Adjacency, Normalisation, matrix
 from geco.nn.graph.prepare import Graph
 from geco.nn.graph.rings import Rings
+from geco.nn.ops.shared_norm import SharedBatchNorm
 
 __all__ = ["GraphShard", "Propagation", "shard"]
 
@@ -39,6 +40,11 @@ class GraphShard(Graph):
 
     nodes: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
     normalisation: Normalisation = "sym"
+
+    def norm(self, norm: nn.BatchNorm1d) -> nn.BatchNorm1d:
+        """Return the BatchNorm, with its own weights and statistics, over the nodes of all ranks."""
+        assert isinstance(self.rings.span, RingSpan)
+        return SharedBatchNorm(norm, self.rings.span, 0) if type(norm) is nn.BatchNorm1d else norm
 
     def adjacency(self, normalisation: Normalisation, dtype: torch.dtype) -> Adjacency:
         r"""Return the rows of :math:`\hat A` that are here, as they were made."""

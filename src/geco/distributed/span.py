@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from geco.distributed.exchange import Ranks, bounds, to_channels, to_nodes, total
+from geco.distributed.exchange import Ranks, bounds, gathered, to_channels, to_nodes, total
 from geco.distributed.rows import Rows
 
 __all__ = ["RingSpan"]
@@ -41,6 +41,15 @@ class RingSpan:
     def count(self) -> int:
         """N."""
         return self._edges[self.ranks.rank + 1] - self.first
+
+    @property
+    def counted(self) -> bool:
+        """Whether the rows that are here count: see `geco.nn.ops.shared_norm.Others`."""
+        return True
+
+    def gathered(self, values: Tensor) -> Tensor:
+        """Return the numbers of every rank, ``(n,)`` to ``(P, n)``."""
+        return gathered(values, self.ranks)
 
     def total(self, x: Tensor) -> Tensor:
         """Return the sum over ranks."""

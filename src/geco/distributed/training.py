@@ -1,7 +1,7 @@
 """One step of training over several ranks that share a graph: every rank has all weights and some of the nodes.
 
-A loss over all nodes is a local sum over the global number of them, so that gradients are summed, not averaged. Each
-rank then takes the same step of the optimiser.
+A loss over all nodes is a local sum over the global number of them, so that gradients are summed, not averaged
+(`geco.distributed.gradients`). Each rank then takes the same step of the optimiser.
 
 Shapes: N nodes, n of them on this rank, C columns.
 """
@@ -9,7 +9,6 @@ Shapes: N nodes, n of them on this rank, C columns.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +17,7 @@ from geco.distributed.exchange import Ranks
 from geco.distributed.shard import GraphShard
 from geco.errors import UsageError
 
-__all__ = ["all_rows", "check_same_weights", "mean_over_ranks", "sum_gradients"]
+__all__ = ["all_rows", "check_same_weights", "mean_over_ranks"]
 
 
 def check_same_weights(module: nn.Module, ranks: Ranks) -> None:
@@ -55,37 +54,6 @@ def mean_over_ranks(loss: Tensor, count: int, ranks: Ranks) -> Tensor:
         tensor(2.)
     """
     return loss / max(1, int(ranks.known(torch.tensor(count))))
-
-
-@torch.no_grad()
-def sum_gradients(parameters: Iterable[Tensor], ranks: Ranks) -> None:
-    """Sum the gradients of all ranks, in place, by one exchange for each type of numbers.
-
-    A parameter without a gradient on any rank has none afterwards; one that has it on some, has it on all.
-
-    Args:
-        parameters: of the network, in the same order on all ranks.
-        ranks: the processes.
-
-    Example:
-        >>> layer = nn.Linear(2, 1)
-        >>> layer(torch.ones(1, 2)).sum().backward()
-        >>> sum_gradients(layer.parameters(), Ranks())
-        >>> layer.weight.grad
-        tensor([[1., 1.]])
-    """
-    wanted = [p for p in parameters if p.requires_grad]
-    for dtype in dict.fromkeys(p.dtype for p in wanted):
-        _sum_of_one_type([p for p in wanted if p.dtype == dtype], ranks)
-
-
-def _sum_of_one_type(parameters: list[Tensor], ranks: Ranks) -> None:
-    grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-    there = grads[0].new_tensor([p.grad is not None for p in parameters])
-    flat = ranks.known(torch.cat([there, *(g.reshape(-1) for g in grads)]))
-    found, *sums = flat.split([len(grads), *(g.numel() for g in grads)])
-    for p, has, total in zip(parameters, found.tolist(), sums, strict=True):
-        p.grad = total.view_as(p).clone() if has else None
 
 
 @torch.no_grad()

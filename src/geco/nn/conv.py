@@ -22,7 +22,7 @@ from geco.nn.functional import dropout, full_precision
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.graph.rings import Rings, one_ring, rings_of
 from geco.nn.ops.global_context import global_context
-from geco.nn.ops.plain_span import normalised, plain_form
+from geco.nn.ops.plain_span import plain_form
 from geco.nn.ops.plan import Algorithm, Memory, choose
 from geco.nn.ops.rowwise import by_rows
 from geco.nn.resolve import build, check_name, check_one_width, norm_layer, normed, reset
@@ -115,7 +115,7 @@ class GlobalContext(nn.Module):
                 out: Tensor = self._fast(parts, rings, norm)
                 return out.to(dtype)
             h = torch.cat(list(parts), dim=1)  # H, (N, C)
-            return self.plain(normalised(h, norm, rings), rings).to(dtype)
+            return self.plain(h if norm is None else norm(h), rings).to(dtype)
 
     def plain(self, h: Tensor, rings: Rings) -> Tensor:
         """Return Algorithm 1 as it is written."""
@@ -249,9 +249,9 @@ class GECOConv(WithoutEdgeFeatures):
             self._build_for(x)
         g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
         g.checked_for(x, self.channels)
-        check_not_single(g.rings.num_nodes, self.training)
+        check_not_single(g.rings.num_nodes, self.norm)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
-        return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
+        return self.context.mix(h, g.rings, g.norm(self.norm))  # BatchNorm, P_i and V, K times V <- P_i * (F_i conv V)
 
     def prepare(
         self,

@@ -16,6 +16,7 @@ from torch_geometric.utils import to_undirected
 
 from geco.data.dataset import GraphDataset, Info
 from geco.data.loaders import FullGraphLoader, GraphLoader
+from geco.distributed.runtime import ALONE, Workers
 from geco.errors import UsageError
 from geco.nn.functional import compact
 from geco.nn.network.link_heads import LinkHead
@@ -25,7 +26,9 @@ from geco.train.data_checks import check_batches, check_inputs, column_names
 from geco.train.links import LinkTask
 from geco.train.tasks import Judged, judge
 
-__all__ = ["Batches", "ManyGraphs", "OneGraph", "OneGraphLinks", "as_trained", "outputs_of", "serve"]
+__all__ = [
+    "Batches", "ManyGraphs", "OneGraph", "OneGraphLinks", "as_trained", "check_workers", "outputs_of", "serve",
+]  # fmt: skip
 
 
 class Batches(Protocol):
@@ -108,10 +111,16 @@ class OneGraphLinks:
 
 
 class ManyGraphs:
-    """Batches of graphs; the split is over graphs."""
+    """Batches of graphs; the split is over graphs.
 
-    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device) -> None:
+    Over several processes each has some graphs of every batch it is trained on, and some batches of what is scored. A
+    batch with fewer graphs than processes leaves some without: they take its first graph, which counts nowhere, so that
+    all do the same.
+    """
+
+    def __init__(self, dataset: GraphDataset, config: Config, device: torch.device, workers: Workers = ALONE) -> None:
         self.info, self.device, split = dataset.info, device, dataset.split(config.data.split)
+        self.workers = workers
         self.loaders = {}
         for part in ("train", "valid", "test"):
             training = part == "train"
@@ -119,34 +128,56 @@ class ManyGraphs:
             self.loaders[part] = GraphLoader(
                 dataset, getattr(split, part), config.data.batch_size, config.seed, shuffle=training,
                 group_by_size=grouped, workers=config.data.workers if training else 0,
+                share=self._graphs if training else self._batches,
             )  # fmt: skip
         self.steps = len(self.loaders["train"])
-        self.nodes = int(dataset.sizes[split.train].sum()) / self.steps
+        self.nodes = int(dataset.sizes[split.train].sum()) / self.steps / workers.size
+
+    def _graphs(self, batches: list[Tensor]) -> list[Tensor]:
+        """Return this process's graphs of each batch, of some the first as a stand-in."""
+        rank, size = self.workers.rank, self.workers.size
+        return [batch[rank::size] if self._has_some(batch) else batch[:1] for batch in batches]
+
+    def _has_some(self, batch: Tensor) -> bool:
+        return len(batch) > self.workers.rank
+
+    def _batches(self, batches: list[Tensor]) -> list[Tensor]:
+        return batches[self.workers.rank :: self.workers.size]
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
-        """Yield the epoch's batches."""
-        for batch in self.loaders["train"].epoch(epoch, start):
-            yield batch.to(self.device), None
+        """Yield the epoch's batches, with a mask of nothing for a stand-in."""
+        loader = self.loaders["train"]
+        for whole, batch in zip(loader.batches(epoch)[start:], loader.epoch(epoch, start), strict=True):
+            data = batch.to(self.device)
+            yield (
+                data,
+                None if self._has_some(whole) else torch.zeros(len(data.y), dtype=torch.bool, device=self.device),
+            )
 
     def sample(self, epoch: int, count: int) -> Iterator[Data]:
-        """Yield the epoch's first batches, made here: the processes of `train` are left to it."""
+        """Yield the epoch's first batches, made here: the processes of `train` are left to it; what is yielded counts
+        from then on unless it is a stand-in.
+        """
         train = self.loaders["train"]
-        for graphs in train.batches(epoch)[:count]:
+        for whole, graphs in zip(train.batches(epoch)[:count], train.shared(epoch)[:count], strict=True):
+            self.workers.counted = self._has_some(whole)
             yield train.dataset.batch(graphs).to(self.device)
 
     def outputs(self, model: Network, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return what a pass over each part gives."""
-        return {part: outputs_of(model, self.loaders[part], self.info, self.device) for part in parts}
+        return {part: outputs_of(model, self.loaders[part], self.info, self.device, self.workers) for part in parts}
 
 
 @torch.no_grad()
-def outputs_of(model: Network, loader: GraphLoader, info: Info, device: torch.device | str = "cpu") -> Judged:
-    """Return outputs and targets of all batches of a loader."""
+def outputs_of(
+    model: Network, loader: GraphLoader, info: Info, device: torch.device | str = "cpu", workers: Workers = ALONE
+) -> Judged:
+    """Return outputs and targets of all batches of a loader, of which each process makes some."""
     rows = []
     for batch in loader.epoch(0):
         data = batch.to(device)
         rows.append(judge(model(data).float(), data, None, info, model.head))
-    return torch.cat([r[0] for r in rows]), torch.cat([r[1] for r in rows])
+    return torch.cat(workers.dealt([r[0] for r in rows])), torch.cat(workers.dealt([r[1] for r in rows]))
 
 
 def as_trained(data: Data, config: Config, info: Info) -> Data:
@@ -175,7 +206,13 @@ def _laid_out(x: Tensor) -> Tensor:
     return x if x.data_ptr() % 64 == 0 else x.clone()  # those of a file lie where it has them
 
 
-def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: dict[str, Any] | None = None) -> Batches:
+def serve(
+    dataset: GraphDataset,
+    config: Config,
+    device: torch.device,
+    schema: dict[str, Any] | None = None,
+    workers: Workers = ALONE,
+) -> Batches:
     """Return the data as the engine wants it; data that cannot be trained on is refused.
 
     Args:
@@ -183,14 +220,25 @@ def serve(dataset: GraphDataset, config: Config, device: torch.device, schema: d
         config: split and batches.
         device: where batches go.
         schema: how the user's files were read, for the names of columns.
+        workers: processes that graphs are dealt out to.
     """
+    check_workers(dataset, workers.size)
     if config.train.consistency:
         _check_consistency(dataset.info, config)
     check_inputs(dataset, config.data.split, column_names(schema), _scaled(config))
     check_batches(dataset, config.data.split, config.data.batch_size)
-    kinds: dict[str, type[OneGraph | OneGraphLinks | ManyGraphs]]
-    kinds = {"node": OneGraph, "link": OneGraphLinks, "graph": ManyGraphs}
+    if dataset.unit == "graph":
+        return ManyGraphs(dataset, config, device, workers)
+    kinds: dict[str, type[OneGraph | OneGraphLinks]] = {"node": OneGraph, "link": OneGraphLinks}
     return kinds[dataset.unit](dataset, config, device)
+
+
+def check_workers(dataset: GraphDataset, count: int) -> None:
+    """Refuse to train one graph over several processes."""
+    if count > 1 and dataset.unit != "graph":
+        raise UsageError(
+            f"{dataset.info.name} is one graph, and {count} processes can only share out many; leave out --nproc"
+        )
 
 
 def _scaled(config: Config) -> bool:

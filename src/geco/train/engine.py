@@ -16,9 +16,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from geco import __version__
 from geco.data.dataset import GraphDataset
+from geco.distributed.agreement import check_same
+from geco.distributed.gradients import sum_gradients
+from geco.distributed.runtime import ALONE, Workers
 from geco.errors import CheckpointError, Interrupted, NumericalError
+from geco.machine import versions
 from geco.nn.network.network import Network
+from geco.nn.ops.shared_norm import share_norms
 from geco.store import Entry
 from geco.train import checkpoint
 from geco.train.batch_norm import renew
@@ -56,6 +62,8 @@ class Trainer:
         tell: called with every evaluation, and the best one so far as ``best``.
         stop: asked after every step and every epoch whether to save and leave.
         parts: of the split that are scored; without ``test`` nothing of a run depends on or tells of that part.
+        workers: the processes that share out its graphs; all of them make a `Trainer` alike. A step is that of one
+            process up to rounding, and only the first one writes; what it saved, any number of them go on with.
     """
 
     def __init__(
@@ -69,16 +77,21 @@ class Trainer:
         tell: Callable[[dict[str, Any]], None] = lambda line: None,
         stop: Callable[[], bool] = lambda: False,
         parts: tuple[str, ...] = ("valid", "test"),
+        workers: Workers = ALONE,
     ) -> None:
         config = chosen(config, dataset)
-        self.config, self.info, self.schema, self.tell, self.stop = config, dataset.info, schema, tell, stop
-        self.parts = parts
+        self.config, self.info, self.schema, self.tell = config, dataset.info, schema, tell
+        self.parts, self.workers, self._stop = parts, workers, stop
+        self.data = "" if folder is None and workers.size == 1 else dataset.fingerprint  # no going on with other data
+        facts = {"versions": {"geco": __version__, **versions()}, "settings": config.to_json(), "data": self.data}
+        check_same(workers, facts)
+        folder = Path(folder) if folder is not None and workers.first else None
         self.given, self.kept, self.timing = given(dataset), Entry({}, {}), list[dict[str, Any]]()
         if config.train.threads:
             torch.set_num_threads(config.train.threads)
         torch.use_deterministic_algorithms(config.train.deterministic)
         self.device = device_of(config)
-        self.batches = serve(dataset, config, self.device, schema)
+        self.batches = serve(dataset, config, self.device, schema, workers)
         check_memory(config, columns(dataset, "node/x"), self.batches.nodes, self.device)
         self.model = build(config, dataset).to(self.device)
         self.optimizer = make_optimizer(self.model, config.optim)
@@ -87,28 +100,30 @@ class Trainer:
         self.baseline = constant(dataset, config.data.split) if "test" in parts else {}
         self.unused = unused_fields(self.model, dataset)
         self.pulse: Callable[[float], None] = lambda epochs: None  # called after every step with the epochs done
-        self.phase = LocalPhase(config, None if folder is None else Path(folder) / "local")
-        self.run = None if folder is None else RunFolder(Path(folder), config, resume)
-        self.data = "" if folder is None else dataset.fingerprint  # a run does not go on with other data
+        self.phase = LocalPhase(config, None if folder is None else folder / "local")
+        self.run = None if folder is None else RunFolder(folder, config, resume)
         try:
-            if resume and self.run is not None:
+            if resume:
                 self._resume(self.run)
             if config.init_from and not (self.state.epoch or self.state.batch):
                 self._start_from(Path(config.init_from))
+            if workers.size > 1:
+                for network in {self.model, self.evaluated}:
+                    share_norms(network, workers)
         except BaseException:
             if self.run is not None:
                 self.run.close()
             raise
 
-    def _resume(self, run: RunFolder) -> None:
-        found = checkpoint.newest(run.path / "last")
+    def _resume(self, run: RunFolder | None) -> None:
+        """Go on with what the folder holds, which the first process reads for all."""
+        found = self.workers.entry(lambda: None if run is None else checkpoint.newest(run.path / "last"))
         if found is not None:
             if found.about.get("data", self.data) != self.data:
-                raise CheckpointError(
-                    f"{self.info.name} has changed since {run.path} was started; choose another --out"
-                )
+                raise CheckpointError(f"{self.info.name} has changed since the run was started; choose another --out")
             self.state = checkpoint.restore(found, self._models, self.optimizer)
-        run.rewind(self.state.history)
+        if run is not None:
+            run.rewind(self.state.history)
 
     def _start_from(self, run: Path) -> None:
         start_from(self.model, run, self.config.seed)
@@ -170,7 +185,7 @@ class Trainer:
         while not self.done:
             begin = time.perf_counter()
             if self.phase.ends(self.state):
-                self.phase.reload(self._models, self.optimizer)
+                self.phase.reload(self._models, self.optimizer, self.workers)
             trained = self._epoch()
             self.state = replace(self.state, epoch=self.state.epoch + 1, batch=0, loss_sum=0.0, norm_sum=0.0)
             last = self.state.epoch in (self.config.train.epochs, self.phase.epochs)
@@ -178,7 +193,7 @@ class Trainer:
                 self._evaluate(trained, begin)
                 if self.done or len(self.state.history) % self.config.train.save_every == 0:
                     self._save()
-            if not self.done and self.stop():
+            if not self.done and self.workers.any(self._stop()):
                 self._interrupt()
 
     def _epoch(self) -> dict[str, float]:
@@ -194,7 +209,7 @@ class Trainer:
                 self.state.batch = number + 1
                 group = []
                 self.pulse(self.state.epoch + self.state.batch / self.batches.steps)
-                if self.stop():
+                if self.workers.any(self._stop()):
                     self._interrupt()
         updates = math.ceil(self.batches.steps / self.config.optim.accumulate)
         return {
@@ -209,13 +224,16 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
         for number, data, mask in group:
-            torch.manual_seed(seed_of(self.config.seed, epoch, number))
+            torch.manual_seed(seed_of(self.config.seed, epoch, number, *self.workers.key))
+            self.workers.counted = mask is None or bool(mask.any())
             value = self._loss(data, mask)
             found = float(value.detach())
             total += found
             if not math.isfinite(found):
+                self.model.train(self.workers.size == 1)  # else its norms would wait for the other processes
                 raise NumericalError(f"the loss is {found} in epoch {epoch}, batch {number}: {blame(self.model, data)}")
             (value / len(group)).backward()
+        total = sum_gradients(self.model.parameters(), self.workers, total)
         norm = gradient_norm(self.model, f"epoch {epoch}")
         self.state.norm_sum += float(norm)
         if config.clip:
@@ -236,12 +254,15 @@ class Trainer:
         return None if self.model.units is None else self.model.units.std
 
     def _loss(self, data: Any, mask: Tensor | None) -> Tensor:
-        train, std = self.config.train, self._std
+        train, std, workers = self.config.train, self._std, self.workers
+        total = workers.total if workers.size > 1 else None
         with self._precision():
             outputs = [self.model(data).float() for _ in range(2 if train.consistency else 1)]
-        found = [loss(output, data, mask, self.info, self.model.head, train.class_weights, std) for output in outputs]
-        value = torch.stack(found).mean()
-        return value + train.consistency * disagreement(outputs) if train.consistency else value
+        head, weigh = self.model.head, train.class_weights
+        value = torch.stack([loss(o, data, mask, self.info, head, weigh, std, total) for o in outputs]).mean()
+        if not train.consistency:
+            return value
+        return value + train.consistency * workers.part(len(outputs[0])) * disagreement(outputs)
 
     def _precision(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.train.amp == "bf16")
@@ -251,8 +272,9 @@ class Trainer:
         epoch, count = self.state.epoch, self.config.train.statistics
         if count:
             passes = enumerate(self.batches.sample(epoch, count))
+            seed, key = self.config.seed, self.workers.key
             with self._precision():
-                renew(self.evaluated, ((seed_of(self.config.seed, epoch, number, 1), data) for number, data in passes))
+                renew(self.evaluated, ((seed_of(seed, epoch, number, 1, *key), data) for number, data in passes))
 
     def judged(self, parts: tuple[str, ...]) -> dict[str, Judged]:
         """Return outputs beside targets of parts of the split, with statistics of the weights of now."""
@@ -279,6 +301,7 @@ class Trainer:
         scores |= {"targets": named} if any(named.values()) else {}
         scores |= self._at_one_size(outputs["valid"])
         valid_loss = judged_loss(outputs["valid"], self.info, self.config.train.class_weights, self._std)
+        scores, valid_loss = self.workers.told([scores, valid_loss])  # by which all decide alike
         line = {"epoch": self.state.epoch, **trained, **valid_loss, **scores}
         self.state.history.append(line)
         best = self.state.best
@@ -294,6 +317,8 @@ class Trainer:
 
     def _keep(self, test: Judged | None) -> None:
         """Keep the weights of now as the best ones, on disk or in memory, with what reports show of the test part."""
+        if not self.workers.first:
+            return
         told = {} if test is None else outcome(test, self.info)
         report = {"outcome": told, "parameters": self.parameters, "baseline": self.guesses}
         about = {**self._about(), "report": report}

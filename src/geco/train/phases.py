@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import nn, optim
 
+from geco.distributed.runtime import ALONE, Workers
 from geco.store import Entry
 from geco.train import checkpoint
 from geco.train.checkpoint import State
@@ -54,9 +55,10 @@ class LocalPhase:
         """Tell whether the phase is over and the next one about to begin."""
         return bool(self.epochs) and (state.epoch, state.batch) == (self.epochs, 0)
 
-    def reload(self, models: dict[str, nn.Module], optimizer: optim.Optimizer) -> None:
-        """Put weights and optimiser of the phase's best epoch into place."""
-        found = self._kept if self.folder is None else checkpoint.newest(self.folder)
+    def reload(self, models: dict[str, nn.Module], optimizer: optim.Optimizer, workers: Workers = ALONE) -> None:
+        """Put weights and optimiser of the phase's best epoch, as the first process kept it, into place."""
+        folder = self.folder
+        found = workers.entry(lambda: self._kept if folder is None else checkpoint.newest(folder))
         assert found is not None, "the last epoch of the phase is judged, so one is the best"
         best = checkpoint.restore(found, models, optimizer)
         logger.info(f"the global part begins after epoch {self.epochs}, from the local one's best, epoch {best.epoch}")

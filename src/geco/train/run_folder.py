@@ -15,6 +15,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from geco.distributed.agreement import differences
 from geco.errors import CheckpointError, ResourceError, UsageError
 from geco.machine import environment
 from geco.names import BASELINES
@@ -92,7 +93,7 @@ class RunFolder:
 
     def _check_changes(self) -> None:
         """Refuse all settings that have changed if there is one that may not."""
-        self._changes = _differences(self._stored(), self.config.to_json())
+        self._changes = differences(self._stored(), self.config.to_json())
         refused = [
             f"{name}: {old!r} there, {new!r} now" for name, old, new in self._changes if not self._free(name, old, new)
         ]
@@ -174,13 +175,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, Any, Any]]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = sorted(old.keys() | new.keys())
-        return [d for k in keys for d in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
-    return [] if old == new else [(where, old, new)]
 
 
 def _staged(name: str) -> bool:

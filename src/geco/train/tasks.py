@@ -7,6 +7,7 @@ of every node, and its head scores pairs of them.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -22,7 +23,9 @@ from geco.train.metrics import METRICS
 from geco.train.metrics.ranking import COLUMNS, KINDS, batched_reciprocal_ranks, shares
 from geco.train.targets import wanted
 
-__all__ = ["Judged", "by_target", "criterion", "disagreement", "judge", "judged_loss", "loss", "score", "scores"]
+__all__ = [
+    "Judged", "by_target", "criterion", "disagreement", "judge", "judged_loss", "labels_of", "loss", "score", "scores",
+]  # fmt: skip
 
 MOST = 40  # targets that are scored one by one; more would fill the log
 
@@ -37,8 +40,10 @@ def loss(
     head: nn.Module | None = None,
     weigh: bool = False,
     std: Tensor | None = None,
+    total: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Return the mean loss over the labels there are, see `criterion`.
+    """Return the mean loss over the labels there are, see `criterion`; with ``total``, this part's share of that of a
+    whole batch.
 
     Args:
         output: of the network.
@@ -48,16 +53,51 @@ def loss(
         head: of the network, where it scores links.
         weigh: multiply each class by the share of the batch's rows that are of other classes.
         std: of each value, in whose units errors count.
+        total: sums counts over the parts of a batch that is dealt out.
     """
     if info.level == "link":
         assert isinstance(head, LinkHead)
-        return F.binary_cross_entropy_with_logits(
-            head.pairs(output, data.edge_label_index), data.edge_label.float().view(-1)
-        )
-    return criterion(*_rows(output, data, mask, info), info, weigh, std)
+        pairs, label = head.pairs(output, data.edge_label_index), data.edge_label.to(output.dtype).view(-1)
+        if total is None:
+            return F.binary_cross_entropy_with_logits(pairs, label)
+        count = torch.tensor([len(label) if mask is None else 0], device=label.device)
+        value = F.binary_cross_entropy_with_logits(pairs, label, reduction="sum") * bool(count)
+        return value / total(count).clamp(min=1)[0]
+    rows = _rows(output, data, mask, info)
+    if total is None:
+        return criterion(*rows, info, weigh, std)
+    own = labels_of(rows[1], info)
+    every = total(own.clone())
+    value = criterion(*rows, info, weigh, std, every)
+    return value * _share(own, every, weigh and info.target == "class").to(value.dtype)
 
 
-def criterion(output: Tensor, y: Tensor, info: Info, weigh: bool = False, std: Tensor | None = None) -> Tensor:
+def _share(own: Tensor, every: Tensor, weigh: bool) -> Tensor:
+    """Return what part of a mean over all labels those of one's own are, as a number; 0 where there are none at all."""
+    weight = _class_weights(every) if weigh else None
+    held, all_held = (count.double() if weight is None else weight.double() * count for count in (own, every))
+    return (held.sum() / all_held.sum()).nan_to_num(0.0)
+
+
+def labels_of(y: Tensor, info: Info) -> Tensor:
+    """Return how many labels there are, of each class if they are classes.
+
+    Args:
+        y: targets of rows.
+        info: what the data set asks for.
+    """
+    there = y.isfinite() if y.is_floating_point() else y >= 0
+    return torch.bincount(y[there], minlength=info.num_targets) if info.target == "class" else there.sum().view(1)
+
+
+def criterion(
+    output: Tensor,
+    y: Tensor,
+    info: Info,
+    weigh: bool = False,
+    std: Tensor | None = None,
+    every: Tensor | None = None,
+) -> Tensor:
     """Return the mean loss over the rows that have a label: cross entropy, binary cross entropy or absolute error; 0 of
     none.
 
@@ -67,20 +107,25 @@ def criterion(output: Tensor, y: Tensor, info: Info, weigh: bool = False, std: T
         info: what the data set asks for.
         weigh: see `loss`.
         std: see `loss`.
+        every: labels of each class by which classes are weighed, if not those of y.
     """
     there = y.isfinite() if y.is_floating_point() else y >= 0
     if not bool(there.any()):  # this batch teaches nothing; that others do was checked at the start
         return output.sum() * 0.0
     if info.target == "class":
-        count = torch.bincount(y, minlength=output.shape[1])
-        weight = (1 - count / len(y)) * (count > 0) if weigh and int((count > 0).sum()) > 1 else None
-        return F.cross_entropy(output, y, weight)
+        weight = _class_weights(labels_of(y, info) if every is None else every) if weigh else None
+        return F.cross_entropy(output, y, None if weight is None else weight.to(output.dtype))
     if info.target == "tokens":
         return F.cross_entropy(output.flatten(0, 1), y.flatten(), ignore_index=-1)
     if info.target == "values":
         error = (output - y) if std is None else (output - y) / std
         return error[there].abs().mean()
     return F.binary_cross_entropy_with_logits(output[there], y[there])
+
+
+def _class_weights(count: Tensor) -> Tensor | None:
+    """Return the share of rows that are of other classes, for each class; None of a single one."""
+    return (1 - count / count.sum()) * (count > 0) if int((count > 0).sum()) > 1 else None
 
 
 def judged_loss(judged: Judged, info: Info, weigh: bool = False, std: Tensor | None = None) -> dict[str, float]:

@@ -78,7 +78,7 @@ class GatedGCN(nn.Module):
     def with_edges(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return new node and edge features."""
         message, gate = self._messages(x, edge_index, edge_attr)
-        return self._nodes(x, message), self._skip(edge_attr, self.edge_norm(gate) if len(gate) else gate)
+        return self._nodes(x, message), self._skip(edge_attr, self._edges(gate))
 
     def _messages(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         check_edges(x, edge_index, edge_attr, self.channels, self.channels)
@@ -103,6 +103,12 @@ class GatedGCN(nn.Module):
 
     def _nodes(self, x: Tensor, message: Tensor) -> Tensor:
         return self._skip(x, self.node_norm(self.own(x) + message))
+
+    def _edges(self, gate: Tensor) -> Tensor:
+        """Normalise the edges; where there are none, only a norm that other processes wait for is called."""
+        own = type(self.edge_norm) is nn.BatchNorm1d
+        out: Tensor = gate if own and not len(gate) else self.edge_norm(gate)
+        return out
 
     def _skip(self, before: Tensor | None, h: Tensor) -> Tensor:
         h = dropout(self.act(h), self.dropout, self.training)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from geco.nn.ops.plan import Chosen
-from geco.nn.ops.protocol import Plan, Projection
+from geco.nn.ops.protocol import Plan, Projection, SharedRows
 
 __all__ = ["FoldedNorm", "global_context", "moments", "refuse_second_derivatives", "track"]
 
@@ -28,13 +28,16 @@ ROWS = 2048  # rows of one pass over H that stay in the cache
 
 @dataclass(frozen=True)
 class FoldedNorm:
-    """BatchNorm over nodes, each ``(C,)``; ``mean`` and ``var`` are None when they are to be taken from H itself."""
+    """BatchNorm over nodes, each ``(C,)``; ``mean`` and ``var`` are None when they are to be taken from H itself, and
+    from what others hold of it if it is ``shared``.
+    """
 
     gamma: Tensor
     beta: Tensor
     eps: float
     mean: Tensor | None = None
     var: Tensor | None = None
+    shared: SharedRows | None = None
 
     @classmethod
     def identity(cls, like: Tensor) -> FoldedNorm:
@@ -47,7 +50,8 @@ class FoldedNorm:
         """Return what a BatchNorm does now: with its running statistics, or in training with those of H."""
         gamma, beta = norm.weight.to(dtype), norm.bias.to(dtype)
         if norm.training or norm.running_mean is None or norm.running_var is None:
-            return cls(gamma, beta, norm.eps)
+            shared = norm if norm.training and isinstance(norm, SharedRows) else None
+            return cls(gamma, beta, norm.eps, shared=shared)
         return cls(gamma, beta, norm.eps, norm.running_mean.to(dtype), norm.running_var.to(dtype))
 
 
@@ -78,11 +82,11 @@ def global_context(
     bias = projection.bias.to(parts[0].dtype).view(order + 1, -1)
     folded = FoldedNorm.identity(weight.detach()[0, 0]) if norm is None else FoldedNorm.of(norm, parts[0].dtype)
     small = (weight, bias, folded.gamma, folded.beta)
-    out, mean, var = _GlobalContext.apply(  # type: ignore[no-untyped-call]
+    out, mean, var, rows = _GlobalContext.apply(  # type: ignore[no-untyped-call]
         chosen.plan, folded, chosen.spectra, len(parts), *small, *parts, *chosen.filters
     )
     if norm is not None and norm.training:
-        track(norm, mean, var, len(out))
+        track(norm, mean, var, rows)
     result: Tensor = out
     return result
 
@@ -100,16 +104,16 @@ class _GlobalContext(torch.autograd.Function):
         gamma: Tensor,
         beta: Tensor,
         *tensors: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, int]:
         parts, filters = tensors[:num_parts], tensors[num_parts:]
-        mean, var = _statistics(parts, norm)
+        mean, var, rows = _statistics(parts, norm)
         spectra = plan.transform(filters) if spectra is None else spectra
         plan_weight, plan_bias = (t.to(weight.dtype) for t in _fold(weight, bias, gamma, beta, var, norm.eps))
         out, kept = plan.forward(Projection(parts, _centre(parts, mean), plan_weight, plan_bias), spectra)
-        ctx.plan, ctx.norm, ctx.num_parts, ctx.num_spectra = plan, norm, num_parts, len(spectra)
+        ctx.plan, ctx.norm, ctx.num_parts, ctx.num_spectra, ctx.rows = plan, norm, num_parts, len(spectra), rows
         ctx.save_for_backward(weight, bias, gamma, beta, mean, var, *parts, *spectra, *kept)
         ctx.mark_non_differentiable(mean, var)
-        return out, mean, var
+        return out, mean, var, rows
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -142,15 +146,20 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     *dsmall, dvar = torch.autograd.grad(folded, small, (dweight.double(), dbias.double()))
     if ctx.norm.mean is None:
         dmean = -(dbias.unsqueeze(-1) * folded[0].detach()).sum((0, 1))  # H enters as H - mean
-        _through_statistics(dparts, parts, mean, dmean.to(grad.dtype), dvar)
+        if ctx.norm.shared is not None:
+            dmean, dvar = ctx.norm.shared.summed(dmean, dvar)
+        _through_statistics(dparts, parts, mean, dmean.to(grad.dtype), dvar, ctx.rows)
     return None, None, None, None, *dsmall, *dparts, *dfilters
 
 
-def _statistics(parts: Sequence[Tensor], norm: FoldedNorm) -> tuple[Tensor, Tensor]:
+def _statistics(parts: Sequence[Tensor], norm: FoldedNorm) -> tuple[Tensor, Tensor, int]:
+    """Return mean and variance of each column, and of how many rows they are."""
+    rows = len(parts[0])
     if norm.mean is not None and norm.var is not None:
-        return norm.mean.clone(), norm.var.clone()
+        return norm.mean.clone(), norm.var.clone(), rows
     each = [moments(part) for part in parts]
-    return torch.cat([m for m, _ in each]), torch.cat([v for _, v in each])
+    mean, var = torch.cat([m for m, _ in each]), torch.cat([v for _, v in each])
+    return (mean, var, rows) if norm.shared is None else norm.shared.merged(mean, var, rows)
 
 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -185,13 +194,15 @@ def _fold(weight: Tensor, bias: Tensor, gamma: Tensor, beta: Tensor, var: Tensor
 
 
 def _through_statistics(
-    dparts: list[Tensor], parts: Sequence[Tensor], mean: Tensor, dmean: Tensor, dvar: Tensor
+    dparts: list[Tensor], parts: Sequence[Tensor], mean: Tensor, dmean: Tensor, dvar: Tensor, rows: int
 ) -> None:
-    """Add the gradient that reaches H through its mean and variance: ``(2 dvar (H - mean) + dmean) / N``."""
-    slope = 2 * dvar / len(parts[0])
-    offset = dmean / len(parts[0]) - slope * mean
+    """Add the gradient that reaches H through its mean and variance: ``(2 dvar (H - mean) + dmean) / N``, with N
+    ``rows`` in all.
+    """
+    slope = 2 * dvar / rows
+    offset = dmean / rows - slope * mean
     start = 0
     for part, dpart in zip(parts, dparts, strict=True):
         cols = slice(start, start := start + part.shape[1])
-        for rows, drows in zip(part.split(ROWS), dpart.split(ROWS), strict=True):
-            drows.addcmul_(rows, slope[cols]).add_(offset[cols])
+        for block, dblock in zip(part.split(ROWS), dpart.split(ROWS), strict=True):
+            dblock.addcmul_(block, slope[cols]).add_(offset[cols])

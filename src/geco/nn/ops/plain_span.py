@@ -1,10 +1,10 @@
-r"""The plain form of the global block where a ring is shared out over several processes, and BatchNorm over all of it.
+r"""The plain form of the global block where a ring is shared out over several processes.
 
 Filters of few harmonics need a sum over all of the ring for each, and their windows a few rows of the neighbours on
 either side (`Waves`); others, and all on rings too short for that, have whole rings of a share of the channels in
 between (`Channels`).
 
-Shapes: N nodes, n of them here, C columns of H, D channels, d of them here, K order, B harmonics, S support.
+Shapes: N nodes, n of them here, D channels, d of them here, K order, B harmonics, S support.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from geco.nn.filters import Filter
 from geco.nn.functional import circular_conv, fast_length
 from geco.nn.graph.remembered import cached
 from geco.nn.graph.rings import Rings
 from geco.nn.graph.span import Span
-from geco.nn.ops.global_context import track
 from geco.nn.ops.long_ring import real_rows
 from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import smooth_parts
 
-__all__ = ["Channels", "PlainForm", "Waves", "normalised", "plain_form"]
+__all__ = ["Channels", "PlainForm", "Waves", "plain_form"]
 
 
 class PlainForm(Protocol):
@@ -52,23 +51,6 @@ def plain_form(rings: Rings, filter: Filter, like: Tensor) -> PlainForm:
     limit = rings.num_nodes // 2  # harmonics of a ring; the mean of a single node is its own
     smooth = smooth_parts(filter, max(1, limit), like)
     return Waves(rings.span, smooth, filter.unit) if smooth else Channels(rings.span)
-
-
-def normalised(h: Tensor, norm: nn.BatchNorm1d | None, rings: Rings) -> Tensor:
-    """Return BatchNorm of H over the nodes of all rings, ``(n, C)``, and update its running statistics."""
-    if norm is None:
-        return h
-    if rings.span is None or not (norm.training or norm.running_mean is None):
-        out: Tensor = norm(h)
-        return out
-    count = rings.num_nodes
-    mean = rings.span.total(h.sum(0, dtype=torch.float64)) / count
-    centred = h - mean.to(h.dtype)
-    var = rings.span.total(centred.square().sum(0, dtype=torch.float64)) / count
-    if norm.training:
-        track(norm, mean, var, count)
-    scale = norm.weight * torch.rsqrt(var + norm.eps)
-    return centred * scale.to(h.dtype) + norm.bias.to(h.dtype)
 
 
 class Wave(NamedTuple):

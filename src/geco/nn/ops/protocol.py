@@ -6,11 +6,11 @@ Shapes: N nodes, C columns of H, K order, D channels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-__all__ = ["Gradients", "Kept", "Plan", "Projection"]
+__all__ = ["Gradients", "Kept", "Plan", "Projection", "SharedRows"]
 
 Kept = Sequence[Tensor]
 
@@ -51,3 +51,14 @@ class Plan(Protocol):
 
     def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
         """Return the gradients, from that of what `forward` returned and what it kept."""
+
+
+@runtime_checkable
+class SharedRows(Protocol):
+    """A BatchNorm over rows of which several processes hold some each; every method is called by all at once."""
+
+    def merged(self, mean: Tensor, var: Tensor, rows: int) -> tuple[Tensor, Tensor, int]:
+        """Return mean and (biased) variance of all rows, and their number, from those of one's own, ``(C,)`` each."""
+
+    def summed(self, dmean: Tensor, dvar: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of mean and variance from all rows; zeros where one's own do not count."""
