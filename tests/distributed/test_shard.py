@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from geco.distributed.shard import GraphShard, shard
 from geco.distributed.training import all_rows, check_same_weights, mean_over_ranks
 from geco.errors import UsageError
 from geco.nn.graph.prepare import prepare
+from geco.nn.ops.global_context import global_context
 from tests.conftest import random_edges
 from tests.distributed.workers import in_processes
 
@@ -47,6 +49,9 @@ CASES = {
     "windows-structure": Case(331, "windows", "structure", steps=STEPS),
     "paper": Case(331, "paper", steps=STEPS),
     "paper-structure": Case(331, "paper", "structure", 5, options={"filter_kwargs": {"gain": "l1"}}),
+    "long-mean": Case(4099, "mean"),
+    "long-waves": Case(4099, "waves", "structure", options={"filter_kwargs": {"harmonics": 3}}),
+    "long-windows": Case(4099, "windows"),
     "halo": Case(331, "mean", propagation="halo"),
     "channels": Case(331, "windows", propagation="channels"),
     "attention": Case(331, "windows", propagation="halo", options={"adjacency": "attention"}),
@@ -150,6 +155,19 @@ def test_ranks_together_are_one(name: str, size: int, found: Callable[[int], lis
 
 def small() -> tuple[Tensor, Tensor]:
     return torch.randn(6, 4), random_edges(6)
+
+
+LONG = [("mean", 4096, True), ("waves", 8192, True), ("mean", 4095, False), ("paper", 4096, False)]
+
+
+@pytest.mark.parametrize(("filter", "nodes", "fast"), LONG)
+def test_waves_on_a_long_ring_have_the_fast_form(filter: str, nodes: int, fast: bool) -> None:
+    layer = GECO(4, 4, 1, filter=filter).layers[0]  # type: ignore[arg-type]
+    x, edges = torch.randn(nodes, 4), random_edges(nodes)
+    part = shard(prepare(x, edges), Ranks())
+    with mock.patch("geco.nn.conv.global_context", wraps=global_context) as fused:
+        layer(x, graph=part)
+    assert fused.called == fast
 
 
 def test_a_batch_of_graphs_is_refused() -> None:

@@ -43,6 +43,11 @@ class RingSpan:
         return self._edges[self.ranks.rank + 1] - self.first
 
     @property
+    def least(self) -> int:
+        """The places of the last rank, which has the fewest."""
+        return self._edges[-1] - self._edges[-2]
+
+    @property
     def counted(self) -> bool:
         """Whether the rows that are here count: see `geco.nn.ops.shared_norm.Others`."""
         return True

@@ -23,7 +23,7 @@ from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepa
 from geco.nn.graph.rings import Rings, one_ring, rings_of
 from geco.nn.ops.global_context import global_context
 from geco.nn.ops.plain_span import plain_form
-from geco.nn.ops.plan import Algorithm, Memory, choose
+from geco.nn.ops.plan import Algorithm, Memory, choose, has_plan
 from geco.nn.ops.rowwise import by_rows
 from geco.nn.resolve import build, check_name, check_one_width, norm_layer, normed, reset
 from geco.nn.whole_graph import WithoutEdgeFeatures, check_no_edge_features
@@ -111,7 +111,7 @@ class GlobalContext(nn.Module):
         dtype, work = parts[0].dtype, _working(parts[0].dtype)
         with full_precision(parts[0].device):  # statistics and transforms
             parts = [part.to(work) for part in parts]
-            if rings.span is None and not self._runs_plain(parts[0].device):
+            if not self._runs_plain(parts[0].device) and has_plan(self.filter, rings, parts[0]):
                 out: Tensor = self._fast(parts, rings, norm)
                 return out.to(dtype)
             h = torch.cat(list(parts), dim=1)  # H, (N, C)
@@ -132,7 +132,7 @@ class GlobalContext(nn.Module):
     def _fast(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None) -> Tensor:
         """Return the same as `plain` of the normalised parts."""
         assert self.filter is not None
-        chosen = choose(self.filter, rings.sizes, parts[0], self.memory)
+        chosen = choose(self.filter, rings.sizes, parts[0], self.memory, rings.span)
         v = global_context([rings.arrange(part) for part in parts], self.projection, self.order, chosen, norm)
         return self.out_proj(rings.restore(v))  # type: ignore[no-any-return]
 

@@ -30,6 +30,10 @@ class Span(Protocol):
     def count(self) -> int:
         """n, the number of places that are here."""
 
+    @property
+    def least(self) -> int:
+        """The fewest places that are anywhere."""
+
     def total(self, x: Tensor) -> Tensor:
         """Return the sum of what each one gives."""
 
