@@ -43,9 +43,9 @@ class Rows:
         """S, rows that this rank sends in one exchange; each has D numbers."""
         return len(self.own)
 
-    def fetch(self, x: Tensor) -> Tensor:
-        """Return the wanted rows, in the order of their places, ``(n, D)`` to ``(H, D)``."""
-        result: Tensor = _Fetch.apply(x, self)  # type: ignore[no-untyped-call]
+    def extend(self, x: Tensor) -> Tensor:
+        """Return this rank's rows, then the wanted ones in the order of their places, ``(n, D)`` to ``(n + H, D)``."""
+        result: Tensor = _Extend.apply(x, self)  # type: ignore[no-untyped-call]
         return result
 
     def index(self, places: Tensor, first: int, count: int) -> Tensor:
@@ -75,17 +75,17 @@ def ask(wanted: Tensor, num_nodes: int, ranks: Ranks) -> list[Tensor]:
     return list(swap(wanted, of, to, ranks, "plan").split(to))
 
 
-class _Fetch(torch.autograd.Function):
+class _Extend(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, rows: Rows) -> Tensor:
-        ctx.rows, ctx.num_rows = rows, len(x)
-        return _swap_rows(x.index_select(0, rows.own), rows.to, rows.of, rows)
+        ctx.rows = rows
+        return torch.cat([x, _swap_rows(x.index_select(0, rows.own), rows.to, rows.of, rows)])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows = ctx.rows
-        back = _swap_rows(grads[0], rows.of, rows.to, rows)
-        return back.new_zeros(ctx.num_rows, back.shape[1]).index_add_(0, rows.own, back), None
+        own, others = grads[0].tensor_split([len(grads[0]) - len(rows.wanted)])
+        return own.index_add(0, rows.own, _swap_rows(others, rows.of, rows.to, rows)), None
 
 
 def _swap_rows(x: Tensor, sent: list[int], received: list[int], rows: Rows) -> Tensor:

@@ -141,7 +141,7 @@ class HaloAdjacency(Adjacency):
     def reached(self, x: Tensor) -> Tensor:
         """Return this rank's rows and the halo, ``(n, D)`` to ``(n + H, D)``."""
         assert self.rows is not None
-        return torch.cat([x, self.rows.fetch(x)])
+        return self.rows.extend(x)
 
     def __matmul__(self, x: Tensor) -> Tensor:
         return super().__matmul__(self.reached(x))

@@ -66,8 +66,7 @@ class RingSpan:
         Places may be several ranks away, and on a ring shorter than that come more than once; they are sent once.
         """
         rows, index = self._halo(reach, x.device)
-        found: Tensor = torch.cat([x, rows.fetch(x)]).index_select(0, index)
-        return found
+        return rows.extend(x).index_select(0, index)
 
     def to_channels(self, x: Tensor) -> Tensor:
         """Return all places of a share of the channels, ``(n, G, D)`` to ``(N, G, d)``."""

@@ -26,7 +26,7 @@ from geco.nn.graph.span import Span
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns"]
+__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns", "wave_tables"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
@@ -70,7 +70,7 @@ class LongRing:
     ) -> None:
         first, self.num_rows = (0, num_nodes) if span is None else (span.first, span.count)
         self.bands, self.keep, self.span = bands, keep, span
-        tables = _waves(num_nodes, first, self.num_rows, bands, like.dtype, like.device)
+        tables = wave_tables(num_nodes, first, self.num_rows, bands, like.dtype, like.device)
         self.q, self.waves, self.ones, self.sums = tables
         self.rows = self.q.shape[0]
         # Real parts count twice (k and -k) but for k = 0; the ring's inverse transform divides by its length.
@@ -226,7 +226,7 @@ def real_rows(value: Tensor) -> Tensor:
 
 
 @cached(16)
-def _waves(
+def wave_tables(
     num_nodes: int, first: int, count: int, bands: int, dtype: torch.dtype, device: torch.device
 ) -> tuple[Tensor, ...]:
     """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums, for
@@ -240,13 +240,13 @@ def _waves(
     angle = torch.arange(rows, dtype=torch.float64).unsqueeze(1) * speed
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)
     block = torch.complex(q.t() @ angle.cos(), q.t() @ angle.sin())  # (p, B)
-    start = torch.arange(first, first + count, rows)
+    start = torch.arange(first, first + max(1, count), rows)  # without places one block without rows
     places = (start.unsqueeze(1) * torch.arange(bands)) % num_nodes  # (blocks, B), whole turns taken off
     turns = places.double() * (2 * math.pi / num_nodes)
     turn = torch.complex(turns.cos(), turns.sin())
     waves = (turn.unsqueeze(1) * block).flatten(0, 1)  # (blocks * p, B)
     waves = torch.cat([waves.real, -waves.imag], 1)
-    sums = torch.stack([q.sum(0), q[: (count - 1) % rows + 1].sum(0)])
+    sums = torch.stack([q.sum(0), q[: (count - 1) % rows + 1 if count else 0].sum(0)])
     ones = waves.t() @ torch.cat([sums[0].repeat(len(start) - 1), sums[1]])
     return q.to(device, dtype), waves.to(device), ones.unsqueeze(1).to(device), sums.unsqueeze(2).to(device)
 

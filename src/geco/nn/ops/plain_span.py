@@ -9,7 +9,6 @@ Shapes: N nodes, n of them here, D channels, d of them here, K order, B harmonic
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -18,10 +17,9 @@ from torch import Tensor
 
 from geco.nn.filters import Filter
 from geco.nn.functional import circular_conv, fast_length
-from geco.nn.graph.remembered import cached
 from geco.nn.graph.rings import Rings
 from geco.nn.graph.span import Span
-from geco.nn.ops.long_ring import real_rows
+from geco.nn.ops.long_ring import real_rows, wave_tables
 from geco.nn.ops.plain_rings import PlainRings
 from geco.nn.ops.plan import smooth_parts
 
@@ -84,10 +82,14 @@ class Waves:
 
     def convolve(self, v: Tensor, f: Wave) -> Tensor:
         r"""Return :math:`F \circledast V`, ``(n, D)``."""
-        bands = len(f.spectrum)
-        waves = _waves(self.span.num_nodes, self.span.first, self.span.count, bands, v.dtype, v.device)
-        seen = self.span.total((waves.t() @ v).double())  # (2B, D)
-        y = waves @ real_rows(f.spectrum * torch.complex(seen[:bands], seen[bands:])).to(v.dtype)
+        bands, span = len(f.spectrum), self.span
+        q, waves, *_ = wave_tables(span.num_nodes, span.first, span.count, bands, v.dtype, v.device)
+        blocks = v.split(len(q))
+        met = torch.cat([q[: len(block)].t() @ block for block in blocks])
+        seen = span.total(waves.t() @ met.double())  # harmonics of V, (2B, D)
+        mixed = waves @ real_rows(f.spectrum * torch.complex(seen[:bands], seen[bands:]))
+        local = mixed.to(v.dtype).view(len(blocks), q.shape[1], -1)
+        y = torch.cat([q[: len(block)] @ here for block, here in zip(blocks, local, strict=True)])
         return y if f.taps is None else y + self._windowed(v, f.taps)
 
     def take_back(self, x: Tensor) -> Tensor:
@@ -155,11 +157,3 @@ class Channels:
     def take_back(self, x: Tensor) -> Tensor:
         """Return rows as they are: the last filter has brought them back."""
         return x
-
-
-@cached(4)  # tables of the size of the rows
-def _waves(num_nodes: int, first: int, count: int, bands: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return cosines and negative sines of the ring at some of its places, ``(n, 2B)``."""
-    place = torch.arange(first, first + count).unsqueeze(1)
-    turns = (place * torch.arange(bands) % num_nodes).double() * (2 * math.pi / num_nodes)  # whole turns taken off
-    return torch.cat([turns.cos(), -turns.sin()], 1).to(device, dtype)
