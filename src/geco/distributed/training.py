@@ -12,12 +12,13 @@ import hashlib
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from geco.distributed.exchange import Ranks
 from geco.distributed.shard import GraphShard
 from geco.errors import UsageError
 
-__all__ = ["all_rows", "check_same_weights", "mean_over_ranks"]
+__all__ = ["all_rows", "check_same_weights", "mean_over_ranks", "own_part"]
 
 
 def check_same_weights(module: nn.Module, ranks: Ranks) -> None:
@@ -54,6 +55,27 @@ def mean_over_ranks(loss: Tensor, count: int, ranks: Ranks) -> Tensor:
         tensor(2.)
     """
     return loss / max(1, int(ranks.known(torch.tensor(count))))
+
+
+def own_part(data: Data, shard: GraphShard) -> Data:
+    """Return a graph's data with this rank's nodes alone, in the order of the shard, and the shard as ``prepared``.
+
+    A `geco.nn.network.network.Network` takes it as it takes the whole; norms of its encoder see all nodes after
+    `geco.nn.ops.shared_norm.share_norms` with ``shard.rings.span``.
+
+    Args:
+        data: of the whole graph.
+        shard: of this rank.
+
+    Example:
+        >>> from geco.distributed.shard import shard
+        >>> from geco.nn.graph.prepare import prepare
+        >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0], [1]]), y=torch.arange(3))
+        >>> own_part(data, shard(prepare(data.x, data.edge_index), Ranks())).y
+        tensor([0, 1, 2])
+    """
+    rows = {key: value[shard.nodes] for key, value in data.to_dict().items() if data.is_node_attr(key)}
+    return Data(**rows, prepared=shard)
 
 
 @torch.no_grad()
