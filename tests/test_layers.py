@@ -43,7 +43,9 @@ ALLOWED: dict[str, set[str]] = {
     "train": BASE | DATA | {"distributed", "nn", "pages", "train.metrics", "configs", "explain"},
     "tune": BASE | DATA | {"nn", "pages", "train", "train.metrics", "configs"},
     "report": BASE | DATA | {"nn", "pages", "train", "train.metrics"},
-    "studies": BASE | DATA | {"nn", "pages", "train", "train.metrics", "report", "configs", "explain", "tune"},
+    "studies": BASE
+    | DATA
+    | {"distributed", "nn", "pages", "train", "train.metrics", "report", "configs", "explain", "tune"},
     "cli": BASE
     | DATA
     | {"distributed", "nn", "pages", "train", "train.metrics", "report", "configs", "studies", "explain", "tune"}

@@ -80,8 +80,9 @@ class LocalPropagation(nn.Module):
     def _sum(self, x: Tensor, adj: Adjacency) -> Tensor:
         if self.weight is None and not self.masked.explain:
             return adj @ x
-        share = adj.value.to(x.dtype) if self.weight is None else self._attend(x, adj, self.weight.to(x.dtype))
-        messages = x[adj.source] * share.unsqueeze(1)
+        seen = adj.reached(x)
+        share = adj.value.to(x.dtype) if self.weight is None else self._attend(seen, adj, self.weight.to(x.dtype))
+        messages = seen[adj.source] * share.unsqueeze(1)
         if self.masked.explain:
             return self.masked(adj.source, adj.target, messages, x.shape[0])  # type: ignore[no-any-return]
         return torch.zeros_like(x).index_add(0, adj.target, messages)

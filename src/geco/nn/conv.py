@@ -22,8 +22,8 @@ from geco.nn.functional import dropout, full_precision
 from geco.nn.graph.prepare import Graph, check_features, check_not_single, prepare
 from geco.nn.graph.rings import Rings, one_ring, rings_of
 from geco.nn.ops.global_context import global_context
-from geco.nn.ops.plain_rings import PlainRings
-from geco.nn.ops.plan import Algorithm, Memory, choose
+from geco.nn.ops.plain_span import plain_form
+from geco.nn.ops.plan import Algorithm, Memory, choose, has_plan
 from geco.nn.ops.rowwise import by_rows
 from geco.nn.resolve import build, check_name, check_one_width, norm_layer, normed, reset
 from geco.nn.whole_graph import WithoutEdgeFeatures, check_no_edge_features
@@ -111,7 +111,7 @@ class GlobalContext(nn.Module):
         dtype, work = parts[0].dtype, _working(parts[0].dtype)
         with full_precision(parts[0].device):  # statistics and transforms
             parts = [part.to(work) for part in parts]
-            if not self._runs_plain(parts[0].device):
+            if not self._runs_plain(parts[0].device) and has_plan(self.filter, rings, parts[0]):
                 out: Tensor = self._fast(parts, rings, norm)
                 return out.to(dtype)
             h = torch.cat(list(parts), dim=1)  # H, (N, C)
@@ -122,17 +122,17 @@ class GlobalContext(nn.Module):
         z = nn.functional.linear(h, self.projection.weight.to(h.dtype), self.projection.bias.to(h.dtype))
         if self.filter is None:
             return self.out_proj(z)  # type: ignore[no-any-return]
-        padded = PlainRings(rings)
-        *gates, v = padded.lay_out(z).chunk(self.order + 1, dim=-1)  # P_1 .. P_K and V, a row for each place of a ring
-        for p, f in zip(gates, padded.filters(self.filter, h.dtype), strict=True):
-            v = p * padded.convolve(v, f)  # V <- P_i * (F_i conv V)
-        return self.out_proj(padded.take_back(v))  # type: ignore[no-any-return]
+        form = plain_form(rings, self.filter, h)
+        *gates, v = form.lay_out(z, self.order)  # P_1 .. P_K and V, a row for each place of a ring
+        for p, f in zip(gates, form.filters(self.filter, h.dtype), strict=True):
+            v = p * form.convolve(v, f)  # V <- P_i * (F_i conv V)
+        return self.out_proj(form.take_back(v))  # type: ignore[no-any-return]
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _fast(self, parts: Sequence[Tensor], rings: Rings, norm: nn.BatchNorm1d | None) -> Tensor:
         """Return the same as `plain` of the normalised parts."""
         assert self.filter is not None
-        chosen = choose(self.filter, rings.sizes, parts[0], self.memory)
+        chosen = choose(self.filter, rings.sizes, parts[0], self.memory, rings.span)
         v = global_context([rings.arrange(part) for part in parts], self.projection, self.order, chosen, norm)
         return self.out_proj(rings.restore(v))  # type: ignore[no-any-return]
 
@@ -249,9 +249,9 @@ class GECOConv(WithoutEdgeFeatures):
             self._build_for(x)
         g = self.prepare(x, edge_index, batch, edge_weight, permutation) if graph is None else graph
         g.checked_for(x, self.channels)
-        check_not_single(x, self.norm)
+        check_not_single(g.rings.num_nodes, self.norm)
         h = [x, self.local.propagate(x, g)]  # LCB: [X, ÂX], kept apart
-        return self.context.mix(h, g.rings, self.norm)  # BatchNorm, P_1 .. P_K and V, K times V <- P_i * (F_i conv V)
+        return self.context.mix(h, g.rings, g.norm(self.norm))  # BatchNorm, P_i and V, K times V <- P_i * (F_i conv V)
 
     def prepare(
         self,

@@ -203,7 +203,7 @@ def segment_matmul(crow: Tensor, col: Tensor, value: Tensor, x: Tensor) -> Tenso
     Read as a weighted bag of rows per node: on CPU this kernel was faster than the CSR product, and unlike
     that one it also exists on CUDA in the same form. Indices must be in range (see `Adjacency`).
     """
-    if col.numel() == 0:
+    if col.numel() == 0 or x.shape[1] == 0:
         return x.new_zeros(crow.numel() - 1, x.shape[1])
     return torch.nn.functional.embedding_bag(
         col, x.contiguous(), crow, mode="sum", per_sample_weights=value, include_last_offset=True

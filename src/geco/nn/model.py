@@ -133,12 +133,13 @@ class GECO(OrderedStack):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | None = None,
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         graph_id: Tensor | None = None,
         place: Tensor | None = None,
         *,
+        graph: Graph | None = None,
         edge_attr: None = None,
         batch_size: int | None = None,
         num_sampled_nodes_per_hop: None = None,
@@ -148,12 +149,16 @@ class GECO(OrderedStack):
 
         ``graph_id`` numbers the graphs of a data set, so that each has orders of its own. ``place`` is where each node
         stands in its graph under ``structure``, from `geco.data.StructureOrder`; without it, it is worked out from the
-        edges alone. Of what else PyG's `BasicGNN` takes, ``batch_size`` is the number of graphs, which ``batch`` tells
-        anyway, and the others are refused with what to use.
+        edges alone. A ``graph`` in the order that all layers have (`ordered`), such as a shard of one
+        (`geco.distributed`), takes the place of all other arguments but x. Of what else PyG's `BasicGNN` takes,
+        ``batch_size`` is the number of graphs, which ``batch`` tells anyway, and the others are refused with what to
+        use.
         """
         self.check_whole(x)
         check_no_edge_features(self, {"edge_attr": edge_attr})
         _refuse_sampling(num_sampled_nodes_per_hop, num_sampled_edges_per_hop)
+        if graph is not None:
+            return self._run(x, [graph] * len(self.layers))
         if torch.compiler.is_exporting():
             if self.permutation != "natural":
                 raise ValueError(f"torch.export traces natural order only, got permutation={self.permutation!r}")
@@ -205,7 +210,7 @@ class GECO(OrderedStack):
     def _graph(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | None,
         batch: Tensor | None,
         edge_weight: Tensor | None,
         place: Tensor | None = None,

@@ -44,6 +44,17 @@ class OrderedStack(WholeGraph):
         """Set the epoch whose orders ``dynamic`` trains with."""
         self.epoch = epoch
 
+    def ordered(self, g: Graph, place: Tensor | None = None, graph_id: Tensor | None = None) -> Graph:
+        """Return graphs in the one order that all layers have, at every step; ``dynamic`` has none."""
+        if self.permutation == "dynamic":
+            raise ValueError(
+                "permutation='dynamic' has another order in each layer and epoch, so that no graph can be prepared for "
+                "all of them; use 'static' or 'structure'"
+            )
+        batch = g.batch()
+        first: Graph = self.layer_graphs(self.ordered_by_structure(g, batch, place), graph_id, 0)[0]
+        return first
+
     def in_order(self, run: Callable[[list[Graph]], Tensor], g: Graph, graph_id: Tensor | None) -> Tensor:
         """Return ``run`` of each layer's graph; its mean over orders where evaluation averages over several."""
         if self.permutation == "dynamic" and not self.training:

@@ -113,7 +113,7 @@ class Cascade(nn.Module):
         if graph is None:
             check_features(x, self.channels)
             graph = prepare(x, edge_index, batch, edge_weight, permutation, None)
-        check_not_single(x, self.norm)
+        check_not_single(graph.rings.num_nodes, self.norm)
         known = {
             "edge_index": graph.edge_index,
             "batch": batch,
@@ -122,7 +122,7 @@ class Cascade(nn.Module):
         }
         parts = [x] if self.local is None else [x, self._nearby(x, graph, known)]
         if isinstance(self.context, GlobalContext):
-            return self.context.mix(parts, graph.rings, self.norm)
+            return self.context.mix(parts, graph.rings, graph.norm(self.norm))
         out: Tensor = call(self.context, self.norm(torch.cat(parts, 1)), **known, graph=graph)
         return out
 

@@ -16,9 +16,10 @@ from geco.nn.functional import propagate, row_starts
 from geco.nn.graph.remembered import Remembered
 from geco.nn.resolve import check_name
 
-__all__ = ["Adjacency", "Normalisation", "adjacency", "endpoints", "traced_adjacency"]
+__all__ = ["Adjacency", "Normalisation", "adjacency", "endpoints", "matrix", "traced_adjacency"]
 
 Normalisation = Literal["sym", "row", "none"]
+Matrix = tuple[Tensor, Tensor, Tensor]  # CSR: where rows start, columns, values
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,12 @@ class Adjacency:
     source: Tensor
     target: Tensor
     value: Tensor
-    forward: tuple[Tensor, Tensor, Tensor] | None = None
-    transpose: tuple[Tensor, Tensor, Tensor] | None = None
+    forward: Matrix | None = None
+    transpose: Matrix | None = None
+
+    def reached(self, x: Tensor) -> Tensor:
+        """Return the rows that `source` counts, of which the first are those that `target` does: x itself."""
+        return x
 
     def __matmul__(self, x: Tensor) -> Tensor:
         if self.forward is None or self.transpose is None:
@@ -115,10 +120,18 @@ def _build(
     value = _normalise(source, target, weight.to(dtype), num_nodes, normalisation)
     if value.requires_grad:
         return Adjacency(source, target, value)
-    index = torch.int32 if max(num_nodes, source.numel()) < 2**31 else torch.int64
-    forward = _csr(target, source, value, num_nodes, index)
-    transpose = _csr(source, target, value, num_nodes, index)
-    return Adjacency(source, target, value, forward, transpose)
+    return Adjacency(source, target, value, *matrix(source, target, value, num_nodes, num_nodes))
+
+
+def matrix(source: Tensor, target: Tensor, value: Tensor, rows: int, columns: int) -> tuple[Matrix, Matrix]:
+    """Return the matrix of these edges, with a row for each target and a column for each source, and its transpose.
+
+    Example:
+        >>> matrix(torch.tensor([2]), torch.tensor([0]), torch.ones(1), 1, 3)[0]
+        (tensor([0, 1], dtype=torch.int32), tensor([2], dtype=torch.int32), tensor([1.]))
+    """
+    index = torch.int32 if max(rows, columns, source.numel()) < 2**31 else torch.int64
+    return _csr(target, source, value, rows, index), _csr(source, target, value, columns, index)
 
 
 def endpoints(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -191,6 +204,6 @@ def _power(degree: Tensor, exponent: float) -> Tensor:
     return degree.masked_fill(isolated, 1.0).pow(exponent).masked_fill(isolated, 0.0)
 
 
-def _csr(row: Tensor, col: Tensor, value: Tensor, num_nodes: int, index: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def _csr(row: Tensor, col: Tensor, value: Tensor, num_nodes: int, index: torch.dtype) -> Matrix:
     order = torch.argsort(row, stable=True)
     return row_starts(row, num_nodes).to(index), col[order].to(index), value[order]

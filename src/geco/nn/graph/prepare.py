@@ -34,7 +34,7 @@ class Graph:
 
     def checked_for(self, x: Tensor, channels: int) -> Graph:
         """Return the graphs themselves, or refuse features of other nodes or another width."""
-        wanted = (self.rings.num_nodes, channels)
+        wanted = (self.rings.num_rows, channels)
         if not torch.compiler.is_exporting() and x.shape != wanted:
             raise ValueError(f"x has shape {tuple(x.shape)}, layer and graph were made for {wanted}")
         return self
@@ -42,6 +42,10 @@ class Graph:
     def batch(self) -> Tensor | None:
         """Return the graph of each node, ``(N,)``, counting those that have nodes; None for a single one."""
         return None if len(self.rings.sizes) == 1 else self.rings.restore(self.rings.number())
+
+    def norm(self, norm: nn.BatchNorm1d) -> nn.BatchNorm1d:
+        """Return a BatchNorm over all nodes; some of which are elsewhere, if the graph is a shard of one."""
+        return norm
 
     def adjacency(self, normalisation: Normalisation, dtype: torch.dtype) -> Adjacency:
         r"""Return :math:`\hat A`, built at the first call and shared by all layers."""
@@ -173,11 +177,11 @@ def plain_edges(edge_index: Tensor) -> Tensor:
     return (edge_index if plain else edge_index.as_subclass(Tensor)).long()
 
 
-def check_not_single(x: Tensor, norm: nn.Module | None) -> None:
+def check_not_single(num_nodes: int, norm: nn.Module | None) -> None:
     """Refuse a training step of BatchNorm on a single node; other norms, and one whose other nodes are elsewhere, take
     it.
     """
-    if type(norm) is nn.BatchNorm1d and norm.training and not torch.compiler.is_exporting() and x.shape[0] == 1:
+    if type(norm) is nn.BatchNorm1d and norm.training and not torch.compiler.is_exporting() and num_nodes == 1:
         raise ValueError(
             "BatchNorm cannot train on a single node (its variance is zero); call .eval(), or batch this graph "
             "with others"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from geco.nn.graph.span import Span
+
 __all__ = ["Rings", "one_ring", "rings_of"]
 
 
@@ -22,16 +24,23 @@ class Rings:
         graph: number of each of these graphs, ``(B,)``.
         permutation: node at each place when the rings stand one after the other, ``(N,)``; None if nodes are in that
             order.
+        span: the places of a single ring that are here, in that order, if others are elsewhere.
     """
 
     sizes: tuple[int, ...]
     graph: Tensor
     permutation: Tensor | None = None
+    span: Span | None = None
 
     @property
     def num_nodes(self) -> int:
         """N."""
         return self.sizes[0] if len(self.sizes) == 1 else sum(self.sizes)
+
+    @property
+    def num_rows(self) -> int:
+        """N, or the number of nodes that are here."""
+        return self.num_nodes if self.span is None else self.span.count
 
     def arrange(self, x: Tensor) -> Tensor:
         """Bring node rows into the rings' places, ``(N, D)`` to ``(N, D)``."""

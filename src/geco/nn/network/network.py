@@ -17,6 +17,7 @@ from geco.names import BASELINES, LOCALS, MIXERS
 from geco.nn.functional import dropout
 from geco.nn.gps.local import EDGE_LAYERS
 from geco.nn.gps.stack import HybridStack
+from geco.nn.graph.prepare import Graph
 from geco.nn.model import GECO
 from geco.nn.network.diffusion import Diffusion
 from geco.nn.network.heads import GraphHead, NodeHead, Pooling, TokenHead
@@ -161,17 +162,29 @@ class Network(nn.Module):
     def forward(self, data: Data, features: Tensor | None = None) -> Tensor:
         """Return the scores of every node or graph; for links, embeddings of the nodes.
 
-        ``features`` are vectors of the nodes in place of those that `features` makes of the data.
+        ``features`` are vectors of the nodes in place of those that `features` makes of the data. A prepared graph that
+        the data brings as ``prepared``, such as a shard of one (`geco.distributed`), takes the place of its edges.
         """
         x = self.embed(data, features)
         batch = data.batch if "batch" in data else None
         known = {name: data.get(name, None) for name in ("graph_id", "place")}
         known["edge_weight"] = data.get("edge_weight", None) if self._weighs else None
+        known["graph"] = self._prepared(data)
         edges = None if self.edges is None else self.edges(data)
         h = call(self.body, x, edge_index=data.edge_index, batch=batch, edge_attr=edges, **known)
         graphs = (batch, data.num_graphs if batch is not None else 1) if self.level == "graph" else ()
         out: Tensor = self.head(h, *graphs)
         return out if self.units is None else self.units(out)
+
+    def _prepared(self, data: Data) -> Graph | None:
+        """Return the prepared graph that the data brings, if any; refuse it where more than the body sees edges."""
+        graph: Graph | None = data.get("prepared", None)
+        if graph is not None and not (isinstance(self.body, GECO) and self.level == "node" and self.diffusion is None):
+            raise ValueError(
+                "data.prepared, such as a shard of a graph, suits body='geco' with level='node' and no diffusion, got "
+                f"{type(self.body).__name__} with level={self.level!r}; give the whole graph"
+            )
+        return graph
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors``."""

@@ -6,6 +6,9 @@ a few polynomials Q span them to rounding: :math:`\Phi = \mathrm{blockdiag}(Q)\,
 cache block by block; M is small, and its side of the work is done in float64, so that a large mean does not drown the
 waves in its rounding. No transform of length N is taken, so a prime N costs what a power of two does.
 
+Where a ring is shared out over several processes, each has its own rows and tables for them; what is summed over a ring
+are its harmonics, 2B rows for each convolution and as many for its gradient.
+
 Shapes: N nodes, D channels, C columns of one part, K order, B harmonics, T rows a block, p polynomials.
 """
 
@@ -19,10 +22,11 @@ import torch
 from torch import Tensor
 
 from geco.nn.graph.remembered import cached
+from geco.nn.graph.span import Span
 from geco.nn.ops import limits
 from geco.nn.ops.protocol import Gradients, Kept, Projection
 
-__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns"]
+__all__ = ["LongRing", "block_rows", "harmonic_limit", "real_rows", "split_columns", "wave_tables"]
 
 BLOCKS = (2048, 1024, 512, 256)  # rows a block: its D-wide slices stay in the cache
 TURNS = 4.0  # the longest block in which the fastest wave turns no more than this often
@@ -55,11 +59,17 @@ class LongRing:
         like: a tensor of the type and device to work in.
         keep: hold the gates between forward and backward.
         unit: whether waves are sqrt(N) times stronger than the mean.
+        span: the places of the ring that are here, if others are elsewhere: gradients of weights are then those of the
+            rows that are here.
     """
 
-    def __init__(self, num_nodes: int, bands: int, like: Tensor, keep: bool, unit: bool = False) -> None:
-        self.num_nodes, self.bands, self.keep = num_nodes, bands, keep
-        self.q, self.waves, self.ones, self.sums = _waves(num_nodes, bands, like.dtype, like.device)
+    def __init__(
+        self, num_nodes: int, bands: int, like: Tensor, keep: bool, unit: bool = False, span: Span | None = None
+    ) -> None:
+        first, self.num_rows = (0, num_nodes) if span is None else (span.first, span.count)
+        self.bands, self.keep, self.span = bands, keep, span
+        tables = wave_tables(num_nodes, first, self.num_rows, bands, like.dtype, like.device)
+        self.q, self.waves, self.ones, self.sums = tables
         self.rows = self.q.shape[0]
         # Real parts count twice (k and -k) but for k = 0; the ring's inverse transform divides by its length.
         strength = num_nodes**0.5 if unit else 1.0
@@ -80,10 +90,10 @@ class LongRing:
         value = sum(s @ w[order].double() for s, w in zip(seen, weights, strict=True))
         assert isinstance(value, Tensor)
         value.addmm_(self.ones, bias[order].unsqueeze(0).double())
-        values = [value]
-        out = parts[0].new_empty(self.num_nodes, channels)
+        values = [self._total(value)]
+        out = parts[0].new_empty(self.num_rows, channels)
         gates = [torch.empty_like(out) if self.keep else None for _ in range(order)]
-        u, p = out.new_empty(2, min(self.rows, self.num_nodes), channels)
+        u, p = out.new_empty(2, min(self.rows, self.num_rows), channels)
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         for i in range(order):
             local = self._spread(spectrum[i], values[-1])
@@ -95,7 +105,7 @@ class LongRing:
                 else:
                     met.append(self._meet(v))
             if i + 1 < order:
-                values.append(self.gather(met))
+                values.append(self._total(self.gather(met)))
         return out, [*seen, *values, *(g for g in gates if g is not None)]
 
     def backward(self, grad: Tensor, projection: Projection, spectra: Sequence[Tensor], kept: Kept) -> Gradients:
@@ -109,7 +119,7 @@ class LongRing:
         dweight, dbias = (torch.zeros_like(t, dtype=torch.float64) for t in (weight, bias))
         dspectrum = torch.empty_like(spectrum)
         dweights = split_columns(dweight, parts)
-        u, g, p = grad.new_empty(3, min(self.rows, self.num_nodes), channels)
+        u, g, p = grad.new_empty(3, min(self.rows, self.num_rows), channels)
         h = [part.new_empty(len(u), part.shape[1]) for part in parts]
         arriving: Tensor | None = None  # local waves of the gradient that comes from the convolution above
         for i in reversed(range(order)):
@@ -131,7 +141,7 @@ class LongRing:
                 met.append(self._meet(torch.mul(top, gate, out=u[: len(gate)])))
             back = self._complex(self.gather(met)) * self.share
             dspectrum[i] = back * self._complex(values[i]).conj()
-            dvalue = real_rows(back * spectrum[i].conj())  # (2B, D)
+            dvalue = self._total(real_rows(back * spectrum[i].conj()))  # (2B, D)
             arriving = self._local(dvalue)
         dbias[order] = (self.ones.t() @ dvalue)[0]
         for s, w, dpart, dw in zip(seen, weights, dparts, dweights, strict=True):
@@ -154,6 +164,10 @@ class LongRing:
     def gather(self, met: list[Tensor]) -> Tensor:
         """Add up the blocks' products with Q, each ``(p, C)``, to harmonics, ``(2B, C)``."""
         return self.waves.t() @ torch.cat(met)
+
+    def _total(self, value: Tensor) -> Tensor:
+        """Return the sum of everyone's harmonics, where a ring is shared out."""
+        return value if self.span is None else self.span.total(value)
 
     def _spread(self, spectrum: Tensor, value: Tensor) -> Tensor:
         """Convolve harmonic by harmonic and return each block's coefficients, ``(blocks, p, D)``."""
@@ -188,8 +202,8 @@ class LongRing:
 
         The gate is computed into ``held`` or else ``work``, unless ``held`` is filled already.
         """
-        for start in range(0, self.num_nodes, self.rows):
-            rows = slice(start, min(start + self.rows, self.num_nodes))
+        for start in range(0, self.num_rows, self.rows):
+            rows = slice(start, min(start + self.rows, self.num_rows))
             gate = work[: rows.stop - start] if held is None else held[rows]
             centred = [torch.sub(x[rows], c, out=y[: len(gate)]) for x, c, y in zip(parts, centre, h, strict=True)]
             if not filled:
@@ -210,24 +224,27 @@ def real_rows(value: Tensor) -> Tensor:
 
 
 @cached(16)
-def _waves(num_nodes: int, bands: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
-    """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums.
+def wave_tables(
+    num_nodes: int, first: int, count: int, bands: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, ...]:
+    """Return Q ``(T, p)``, M ``(blocks * p, 2B)`` with cosines first and negative sines after them, and two sums, for
+    so many places from the first one on.
 
-    All but Q in float64. The sums are those of the waves over all rows, ``(2B, 1)``, and those of Q over a whole
-    block and over the last one, ``(2, p, 1)``.
+    All but Q in float64. The sums are those of the waves over all of these rows, ``(2B, 1)``, and those of Q over a
+    whole block and over the last one, ``(2, p, 1)``.
     """
     rows = block_rows(num_nodes, bands)
     speed = 2 * math.pi * torch.arange(bands, dtype=torch.float64) / num_nodes
     angle = torch.arange(rows, dtype=torch.float64).unsqueeze(1) * speed
     q = _polynomials(angle[:, -1], torch.finfo(dtype).eps / 16)
     block = torch.complex(q.t() @ angle.cos(), q.t() @ angle.sin())  # (p, B)
-    start = torch.arange(0, num_nodes, rows)
+    start = torch.arange(first, first + max(1, count), rows)  # without places one block without rows
     places = (start.unsqueeze(1) * torch.arange(bands)) % num_nodes  # (blocks, B), whole turns taken off
     turns = places.double() * (2 * math.pi / num_nodes)
     turn = torch.complex(turns.cos(), turns.sin())
     waves = (turn.unsqueeze(1) * block).flatten(0, 1)  # (blocks * p, B)
     waves = torch.cat([waves.real, -waves.imag], 1)
-    sums = torch.stack([q.sum(0), q[: (num_nodes - 1) % rows + 1].sum(0)])
+    sums = torch.stack([q.sum(0), q[: (count - 1) % rows + 1 if count else 0].sum(0)])
     ones = waves.t() @ torch.cat([sums[0].repeat(len(start) - 1), sums[1]])
     return q.to(device, dtype), waves.to(device), ones.unsqueeze(1).to(device), sums.unsqueeze(2).to(device)
 

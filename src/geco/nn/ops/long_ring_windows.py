@@ -58,7 +58,7 @@ class LongRingWithWindows(LongRing):
         spectrum, windows = spectra
         order = len(spectrum)
         channels = windows.shape[1]
-        out, blocks = parts[0].new_empty(self.num_nodes, channels), list[list[Tensor]]()
+        out, blocks = parts[0].new_empty(self.num_rows, channels), list[list[Tensor]]()
         values = [self._value_waves(parts, centre, weight, bias)]
         for i in range(order):
             local = self._spread(spectrum[i], values[-1])
@@ -84,7 +84,7 @@ class LongRingWithWindows(LongRing):
         spectrum, windows = spectra
         order = len(spectrum)
         values = kept[: len(spectrum)]
-        count = -(-self.num_nodes // self.rows)
+        count = -(-self.num_rows // self.rows)
         blocks = [kept[start : start + count] for start in range(order, len(kept), count)]
         dparts, g = [part.new_empty(part.shape) for part in parts], grad.new_empty(windows.shape[1], self.length)
         dgates = _room(dparts, order, grad)
@@ -152,7 +152,7 @@ class LongRingWithWindows(LongRing):
 
         H is in one workspace for all blocks: it is gone with the next.
         """
-        n = self.num_nodes
+        n = self.num_rows
         s = self.support if wide else 0
         widths = [part.shape[1] for part in parts]
         work = parts[0].new_empty(min(self.rows, n) + 2 * s, sum(widths))
@@ -178,8 +178,8 @@ class LongRingWithWindows(LongRing):
     def _columns(self, blocks: Sequence[Tensor], low: int, high: int) -> Iterator[Tensor]:
         """Yield columns from ``low`` to ``high`` of values in blocks, around the ring, a piece for each block."""
         while low < high:
-            n, first = divmod(low % self.num_nodes, self.rows)
-            stop = min(first + high - low, self.rows, self.num_nodes - n * self.rows)
+            n, first = divmod(low % self.num_rows, self.rows)
+            stop = min(first + high - low, self.rows, self.num_rows - n * self.rows)
             yield blocks[n][:, first:stop]
             low += stop - first
 
@@ -189,8 +189,8 @@ class LongRingWithWindows(LongRing):
 
     def _slices(self) -> Iterator[slice]:
         """Yield each block's rows."""
-        starts = range(0, self.num_nodes, self.rows)
-        return (slice(start, min(start + self.rows, self.num_nodes)) for start in starts)
+        starts = range(0, self.num_rows, self.rows)
+        return (slice(start, min(start + self.rows, self.num_rows)) for start in starts)
 
     def _inner(self, h: Tensor, rows: slice) -> Tensor:
         count = rows.stop - rows.start
@@ -210,7 +210,7 @@ class LongRingWithWindows(LongRing):
     def _overlap(self, spread: list[Tensor]) -> None:
         """Add what each block, ``(D, L)`` with places from -S on, negative ones last, gives to S rows around it."""
         for n, block in enumerate(spread):
-            low, high = n * self.rows, min((n + 1) * self.rows, self.num_nodes)
+            low, high = n * self.rows, min((n + 1) * self.rows, self.num_rows)
             after = block[:, high - low : high - low + self.support]
             for edge, first in ((block[:, self.length - self.support :], low - self.support), (after, high)):
                 pieces = list(self._columns(spread, first, first + self.support))

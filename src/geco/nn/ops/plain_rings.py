@@ -32,7 +32,7 @@ class PlainRings:
     Example:
         >>> from geco.nn.filters import MeanFilter
         >>> rings = PlainRings(Rings((2, 1), torch.arange(2)))
-        >>> v = rings.lay_out(torch.tensor([[1.0], [3.0], [5.0]]))
+        >>> _, v = rings.lay_out(torch.tensor([[0.0, 1.0], [0.0, 3.0], [0.0, 5.0]]), 1)
         >>> mean, = rings.filters(MeanFilter(1, 1), v.dtype)
         >>> rings.take_back(rings.convolve(v, mean)).flatten().tolist()
         [2.0, 2.0, 5.0]
@@ -43,8 +43,11 @@ class PlainRings:
         # A traced N has no factors to plan by: one ring as it comes.
         self.layout = None if torch.compiler.is_exporting() else _layout(rings.sizes, rings.graph.device)
 
-    def lay_out(self, x: Tensor) -> Tensor:
-        """Bring node rows to their rings, ``(N, C)`` to ``(G, W, C)``."""
+    def lay_out(self, z: Tensor, order: int) -> tuple[Tensor, ...]:
+        """Bring node rows of K gates and the value, ``(N, (K + 1) D)``, to their rings, ``(G, W, D)`` each."""
+        return self._padded(z).chunk(order + 1, dim=-1)
+
+    def _padded(self, x: Tensor) -> Tensor:
         if self.layout is None:
             return x.unsqueeze(0)
         padded = torch.nn.functional.pad(self.rings.arrange(x), (0, 0, 0, 1))

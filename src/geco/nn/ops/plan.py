@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from geco.nn.filters.base import Filter
+from geco.nn.graph.rings import Rings
+from geco.nn.graph.span import Span
 from geco.nn.ops import limits
 from geco.nn.ops.fft_rings import FFTRings
 from geco.nn.ops.long_ring import LongRing, harmonic_limit
@@ -19,7 +21,7 @@ from geco.nn.ops.long_ring_windows import LongRingWithWindows, transform_length
 from geco.nn.ops.protocol import Plan
 from geco.nn.ops.short_rings import ShortRings
 
-__all__ = ["Algorithm", "Chosen", "Memory", "choose"]
+__all__ = ["Algorithm", "Chosen", "Memory", "choose", "has_plan", "smooth_parts"]
 
 Memory = Literal["auto", "keep", "lean"]
 
@@ -44,7 +46,9 @@ class Chosen(NamedTuple):
     spectra: Sequence[Tensor] | None
 
 
-def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory = "auto") -> Chosen:
+def choose(
+    filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory = "auto", span: Span | None = None
+) -> Chosen:
     """Choose by the sizes of the rings and the number of harmonics and the reach of the filters.
 
     Args:
@@ -52,26 +56,43 @@ def choose(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory 
         sizes: nodes of each ring.
         like: a tensor of the type and device to work in, with as many rows as there are nodes.
         memory: what to hold for backward: inputs only, gates too, or as their size allows.
+        span: the places of a single ring that are here, if others are elsewhere; then `has_plan` must say so.
     """
-    for suits in (_long_ring, _short_rings):
-        if (chosen := suits(filter, sizes, like, memory)) is not None:
-            return chosen
+    if (chosen := _long_ring(filter, sizes, like, memory, span)) is not None:
+        return chosen
+    if (chosen := _short_rings(filter, sizes, like, memory)) is not None:
+        return chosen
     return _fft_rings(filter, sizes, like, memory)
 
 
-def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
+@torch.no_grad()
+def has_plan(filter: Filter | None, rings: Rings, like: Tensor) -> bool:
+    """Tell whether there is a plan for these rings: for all that are whole, and for a long one that is shared out if
+    its filters are waves alone. All processes answer alike.
+    """
+    span = rings.span
+    if span is None or filter is None:
+        return span is None
+    limit = harmonic_limit(span.num_nodes) if span.num_nodes >= limits.LONG_RING else 0
+    smooth = smooth_parts(filter, limit, like) if limit else ()
+    return bool(smooth) and _support(smooth) == 0 and span.least > 0
+
+
+def _long_ring(
+    filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory, span: Span | None
+) -> Chosen | None:
     """Choose blocks of rows for one long ring, unless filters have too many harmonics or windows reach too far."""
     size = sizes[0]
     start = _start(filter)
     limit = harmonic_limit(size) if len(sizes) == 1 and size >= start else 0
-    smooth = _smooth(filter, limit, like) if limit else ()
+    smooth = smooth_parts(filter, limit, like) if limit else ()
     if not smooth:
         return None
     bands = smooth[0].shape[1]
     support = _support(smooth)
     plan: Plan
     if support == 0:
-        plan = LongRing(size, bands, like, _keep(filter, filter.order, like, memory), filter.unit)
+        plan = LongRing(size, bands, like, _keep(filter, filter.order, like, memory), filter.unit, span)
     elif transform_length(size, bands, support) <= size:
         plan = LongRingWithWindows(size, bands, support, like, filter.unit)
     else:
@@ -83,7 +104,7 @@ def _long_ring(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
 def _short_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Memory) -> Chosen | None:
     """Choose products with each ring's cosines and sines, unless a ring is long or filters have too many harmonics."""
     stop = _stop(filter)
-    smooth = _smooth(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= stop else ()
+    smooth = smooth_parts(filter, limits.SHORT_RING_HARMONICS, like) if max(sizes) <= stop else ()
     if not smooth:
         return None
     keep = _keep(filter, filter.order + 1, like, memory)
@@ -107,7 +128,7 @@ def _fft_rings(filter: Filter, sizes: tuple[int, ...], like: Tensor, memory: Mem
     return Chosen(algorithm, fft, (), filter.cached((sizes, like.dtype), lambda: fft.transform(filters())))
 
 
-def _smooth(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
+def smooth_parts(filter: Filter, limit: int, like: Tensor) -> tuple[Tensor, ...]:
     """Return the filters' harmonics and windows, if they have any; nothing if harmonics are more than ``limit``."""
 
     def build() -> tuple[Tensor, ...]:
