@@ -161,7 +161,8 @@ class SubgraphLoader:
     ) -> None:
         if batch_size < 2 or len(seeds) < 2:
             raise UsageError(
-                f"sampled batches need two training nodes each, got batches of {batch_size} of {len(seeds)}"
+                f"sampled batches need two training nodes each, got batches of {batch_size} of {len(seeds)}; choose a "
+                "larger --data.batch-size, or leave --data.sample out"
             )
         self.graph, self.node_fields, self.edge_fields, self.seeds = graph, node_fields, edge_fields, seeds
         self.method, self.fanout, self.seed = method, fanout, seed
