@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 
 from geco import store
 from geco.errors import ResourceError
+from geco.machine import resident
 from geco.store import Entry, read_entry, write_entry, write_file
 from tests.train.runs import child, on_call
 
@@ -104,3 +106,15 @@ def test_not_permitted_at_the_last_moment(call: int, monkeypatch: pytest.MonkeyP
             write_entry(path, Entry({"x": torch.zeros(2)}, {"epoch": 2}))
     assert read_entry(path).about == {"epoch": 1}
     assert [entry.name for entry in tmp_path.iterdir()] == ["best"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what a process has of files is read from /proc")
+def test_opening_an_entry_takes_no_memory_for_its_arrays(tmp_path: Path) -> None:
+    """They are in the file until they are looked at, and its pages are the system's to give away."""
+    write_entry(tmp_path / "large", Entry({"x": torch.ones(2**24)}, {}))  # 64 MiB
+    before = resident("RssAnon")
+    array = read_entry(tmp_path / "large").arrays["x"]
+    rows = array[:: 2**12].clone()
+    assert float(array.sum()) == 2**24
+    assert resident("RssAnon") - before < 2**23
+    assert float(rows.sum()) == 2**12

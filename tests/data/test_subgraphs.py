@@ -10,11 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from geco.data.embedded.synthetic import erdos_renyi
-from geco.data.subgraphs import InEdges, Sampling, SubgraphLoader, nodes_within
+from geco.data.subgraphs import InEdges, Sampling, SubgraphLoader, nodes_on_walks, nodes_within
 from geco.errors import UsageError
 from geco.nn.network.network import Network
 
-METHODS: tuple[Sampling, ...] = ("clusters", "hops")
+METHODS: tuple[Sampling, ...] = ("clusters", "hops", "walks")
 NODES = 200
 
 
@@ -103,6 +103,28 @@ def test_hops_reach_what_is_so_far_away_and_no_more_than_the_fan_out() -> None:
             assert len(drawn) == min(2, len(sources))
             assert len(drawn.unique()) == len(drawn)
             assert bool(torch.isin(drawn, sources).all())
+
+
+def test_walks_go_along_edges_and_stay_where_none_leads_on() -> None:
+    edges = InEdges.of(GRAPH.edge_index, NODES)
+    linked = {(t, s) for s, t in GRAPH.edge_index.t().tolist()}
+    alone = 50  # without edges, as every fiftieth
+    for key in range(30):
+        for node in (3, 7, alone):
+            one, two = (set(nodes_on_walks(edges, torch.tensor([node]), steps, key).tolist()) for steps in (1, 2))
+            assert one == {node} if node == alone else (len(one) == 2 and (node, (one - {node}).pop()) in linked)
+            assert one <= two
+            assert len(two) <= 3
+            assert all(any((a, b) in linked for a in one) for b in two - one)
+    assert nodes_on_walks(InEdges.of(torch.zeros(2, 0, dtype=torch.int64), 3), torch.tensor([1]), 4, 0).tolist() == [1]
+
+
+def test_every_step_is_drawn_alike() -> None:
+    star = InEdges.of(torch.stack([torch.arange(1, 11), torch.zeros(10, dtype=torch.int64)]), 11)
+    met = torch.cat([nodes_on_walks(star, torch.tensor([0]), 1, key)[1:] for key in range(2000)])
+    counts = torch.bincount(met, minlength=11)[1:]
+    assert counts.sum() == 2000
+    assert float((counts - 200).abs().max()) < 5 * (2000 * 0.1 * 0.9) ** 0.5
 
 
 def test_every_neighbour_is_drawn_alike() -> None:

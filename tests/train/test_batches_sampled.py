@@ -18,10 +18,11 @@ from tests.train.runs import MANY, ONE, SMALL, assert_same, left_by
 
 CLUSTERS = replace(SMALL, data=DataConfig("test", batch_size=8, sample="clusters"))
 HOPS = replace(SMALL, data=DataConfig("test", batch_size=8, sample="hops", fanout=(3, 2)))
-BOTH = pytest.mark.parametrize("config", [CLUSTERS, HOPS], ids=["clusters", "hops"])
+WALKS = replace(SMALL, data=DataConfig("test", batch_size=8, sample="walks", walk=2))
+EACH = pytest.mark.parametrize("config", [CLUSTERS, HOPS, WALKS], ids=["clusters", "hops", "walks"])
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("when", [1, 3, 5, 7, 12])
 def test_stopped_after_any_step_goes_on_bit_by_bit(config: Config, when: int, tmp_path: Path) -> None:
     Trainer(config, ONE, tmp_path / "whole").fit()
@@ -37,7 +38,7 @@ def test_stopped_after_any_step_goes_on_bit_by_bit(config: Config, when: int, tm
     assert_same(left_by(tmp_path / "whole"), left_by(tmp_path / "cut"))
 
 
-@BOTH
+@EACH
 def test_an_epoch_has_a_step_for_every_batch_of_training_nodes(config: Config) -> None:
     trainer = Trainer(config, ONE)
     train = ONE.split().train
@@ -47,7 +48,7 @@ def test_an_epoch_has_a_step_for_every_batch_of_training_nodes(config: Config) -
     assert 8 <= trainer.batches.nodes < ONE.num_nodes
 
 
-@BOTH
+@EACH
 def test_evaluation_and_statistics_see_the_whole_graph(config: Config) -> None:
     sampled = Trainer(config, ONE)
     whole = Trainer(replace(config, data=DataConfig("test", batch_size=8)), ONE)
@@ -58,7 +59,7 @@ def test_evaluation_and_statistics_see_the_whole_graph(config: Config) -> None:
         assert len(targets) == len(getattr(ONE.split(), part))
 
 
-@BOTH
+@EACH
 def test_data_of_nodes_and_edges_goes_along(config: Config) -> None:
     dataset = ONE.attach("edge/edge_weight", torch.rand(ONE.num_edges)).attach("node/age", torch.rand(60, 2))
     batches = Trainer(config, dataset).batches
@@ -82,7 +83,7 @@ def test_features_that_are_mostly_zero_are_sampled_too() -> None:
 
 
 @pytest.mark.parametrize("permutation", ["natural", "static", "dynamic", "structure"])
-@pytest.mark.parametrize("sample", ["clusters", "hops"])
+@pytest.mark.parametrize("sample", ["clusters", "hops", "walks"])
 def test_it_trains_in_every_node_order(sample: Any, permutation: Any) -> None:
     config = replace(SMALL, data=DataConfig("test", batch_size=12, sample=sample))
     config = replace(
@@ -91,7 +92,7 @@ def test_it_trains_in_every_node_order(sample: Any, permutation: Any) -> None:
     assert Trainer(config, ONE).fit()["epochs"] == 1
 
 
-@pytest.mark.parametrize("sample", ["clusters", "hops"])
+@pytest.mark.parametrize("sample", ["clusters", "hops", "walks"])
 def test_it_learns(sample: Any) -> None:
     config = replace(Config(), data=DataConfig("digits", batch_size=128, sample=sample, fanout=(5, 5)))
     config = replace(config, train=replace(config.train, epochs=6, threads=1))

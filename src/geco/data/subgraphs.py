@@ -22,9 +22,9 @@ from geco.nn.functional import row_starts
 from geco.nn.graph.permutation import splitmix
 from geco.nn.graph.structure_order import structure_order
 
-__all__ = ["InEdges", "Sampling", "SubgraphLoader", "nodes_within"]
+__all__ = ["InEdges", "Sampling", "SubgraphLoader", "nodes_on_walks", "nodes_within"]
 
-Sampling = Literal["clusters", "hops"]
+Sampling = Literal["clusters", "hops", "walks"]
 STRETCHES = 4  # clusters that are put together into a batch, others in every epoch
 
 
@@ -118,13 +118,41 @@ def nodes_within(edges: InEdges, seeds: Tensor, fanout: tuple[int, ...], key: in
     return reached
 
 
+def nodes_on_walks(edges: InEdges, seeds: Tensor, steps: int, key: int) -> Tensor:
+    """Return the seeds and whom a random walk from each of them against the edges meets, sorted, ``(n,)``.
+
+    A walk that cannot go on stays where it is.
+
+    Args:
+        edges: of the graph.
+        seeds: nodes.
+        steps: of each walk.
+        key: of the draws.
+
+    Example:
+        >>> path = InEdges.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
+        >>> nodes_on_walks(path, torch.tensor([2]), 5, key=0)
+        tensor([0, 1, 2])
+    """
+    at, met = seeds, [seeds]
+    for step in range(steps):
+        count = edges.start[at + 1] - edges.start[at]
+        going = count > 0
+        draw = splitmix(splitmix(torch.arange(len(at))) ^ _mixed(key, step)).remainder(count.clamp(min=1))
+        at = at.index_put((going,), edges.source[(edges.start[at] + draw)[going]])
+        met.append(at)
+    found: Tensor = torch.cat(met).unique()
+    return found
+
+
 class SubgraphLoader:
     r"""Subgraphs around the training nodes of one graph, each of which is a seed of exactly one batch of an epoch.
 
     ``clusters``: the nodes stand in the line of `structure_order`, which is cut into stretches of equally many seeds;
     a batch is `STRETCHES` of them, others in every epoch (after Cluster-GCN). ``hops``: a batch is seeds at random and
-    what `nodes_within` reaches from them. Either way the subgraph has all edges between its nodes, with node and edge
-    data of the graph, is a graph of its own, and nodes are in the order of the graph.
+    what `nodes_within` reaches from them. ``walks``: the same with `nodes_on_walks` (after GraphSAINT). Each time the
+    subgraph has all edges between its nodes, with node and edge data of the graph, is a graph of its own, and nodes are
+    in the order of the graph.
 
     What is left out: edges to nodes outside, which changes degrees and neighbourhoods, and all other nodes: what
     the global context takes over the graph it takes over the subgraph. Outputs are not those of the whole graph, and
@@ -136,8 +164,9 @@ class SubgraphLoader:
         edge_fields: which have one for each edge.
         seeds: the training nodes, ``(T,)``; at least two.
         batch_size: seeds in a batch; batches differ by one at most.
-        method: ``clusters`` or ``hops``.
-        fanout: most edges that a node draws, for each hop.
+        method: ``clusters``, ``hops`` or ``walks``.
+        fanout: of hops, most edges that a node draws, for each of them.
+        walk: steps of each walk.
         seed: of everything random.
 
     Example:
@@ -157,14 +186,16 @@ class SubgraphLoader:
         *,
         method: Sampling = "clusters",
         fanout: tuple[int, ...] = (10, 10),
+        walk: int = 4,
         seed: int = 0,
     ) -> None:
         if batch_size < 2 or len(seeds) < 2:
             raise UsageError(
-                f"sampled batches need two training nodes each, got batches of {batch_size} of {len(seeds)}"
+                f"sampled batches need two training nodes each, got batches of {batch_size} of {len(seeds)}; choose a "
+                "larger --data.batch-size, or leave --data.sample out"
             )
         self.graph, self.node_fields, self.edge_fields, self.seeds = graph, node_fields, edge_fields, seeds
-        self.method, self.fanout, self.seed = method, fanout, seed
+        self.method, self.fanout, self.walk, self.seed = method, fanout, walk, seed
         self.steps = min(-(-len(seeds) // batch_size), len(seeds) // 2)
         self.edges = InEdges.of(graph.edge_index, graph.num_nodes)
 
@@ -174,13 +205,17 @@ class SubgraphLoader:
 
     def epoch(self, epoch: int = 0, start: int = 0) -> Iterator[Data]:
         """Yield the subgraphs of an epoch from the given one on; ``seed_mask`` ``(n,)`` marks the seeds."""
-        parts = self._seeds(epoch) if self.method == "hops" else self._stretches(epoch)
+        parts = self._stretches(epoch) if self.method == "clusters" else self._seeds(epoch)
         for number, part in enumerate(parts[start:], start):
-            if self.method == "hops":
-                key = _mixed(self.seed, epoch, number)
-                yield self.subgraph(nodes_within(self.edges, part, self.fanout, key), part)
-            else:
+            if self.method == "clusters":
                 yield self.subgraph(part.sort().values, self.seeds)
+            else:
+                yield self.subgraph(self._around(part, _mixed(self.seed, epoch, number)), part)
+
+    def _around(self, seeds: Tensor, key: int) -> Tensor:
+        if self.method == "walks":
+            return nodes_on_walks(self.edges, seeds, self.walk, key)
+        return nodes_within(self.edges, seeds, self.fanout, key)
 
     def subgraph(self, nodes: Tensor, seeds: Tensor) -> Data:
         """Return the graph between sorted nodes, with those of them marked that are among the seeds."""

@@ -25,7 +25,7 @@ from geco.train.engine import Trainer
 
 __all__ = ["main", "trained"]
 
-WAYS = ("none", "clusters", "hops")
+WAYS = ("none", "clusters", "hops", "walks")
 
 
 @show_log()

@@ -90,10 +90,12 @@ class SampledGraph(OneGraph):
         nodes, edges = (tuple(name for level, _, name in fields if level == kind) for kind in ("node", "edge"))
         whole = Data(**{name: self.data[name].cpu() for name in (*nodes, *edges, "edge_index") if name != "x"})
         whole.x, whole.num_nodes = dataset[0].x, dataset.num_nodes  # not the sparse one, whose rows are not to be had
+        sample = config.data.sample
+        assert sample != "none", "the whole graph is served by OneGraph"
         self.device = device
         self.loader = SubgraphLoader(
             whole, nodes, edges, dataset.split(config.data.split).train, config.data.batch_size,
-            method="hops" if config.data.sample == "hops" else "clusters", fanout=config.data.fanout, seed=config.seed,
+            method=sample, fanout=config.data.fanout, walk=config.data.walk, seed=config.seed,
         )  # fmt: skip
         self.steps = len(self.loader)
         self.nodes = float(next(self.loader.epoch(0)).num_nodes)

@@ -39,12 +39,14 @@ class DataConfig:
     """Which of the data set's splits."""
     batch_size: int = 128
     """Graphs a step, where there are several graphs; with --data.sample training nodes a step."""
-    sample: Literal["none", "clusters", "hops"] = "none"
-    """Train one graph by subgraphs around some training nodes, an approximation: clusters of it, or nodes at random and
-    their neighbours; evaluation sees the whole graph.
+    sample: Literal["none", "clusters", "hops", "walks"] = "none"
+    """Train one graph by subgraphs around some training nodes, an approximation: clusters of it, or nodes at random
+    with drawn neighbours or random walks from them; evaluation sees the whole graph.
     """
     fanout: tuple[int, ...] = (10, 10)
     """Neighbours that a node draws under --data.sample hops, for each hop."""
+    walk: int = 4
+    """Steps of each walk under --data.sample walks."""
     group_by_size: bool = False
     """Train on batches of graphs of similar size: quicker, but BatchNorm then counts on them and scores fall."""
     workers: int = 0
@@ -58,7 +60,7 @@ class DataConfig:
         """Check names and ranges."""
         for text in self.encodings:
             encoding(text)
-        _least("data", self, split=0, batch_size=1, workers=0)
+        _least("data", self, split=0, batch_size=1, workers=0, walk=1)
         if not self.fanout or min(self.fanout) < 1:
             raise UsageError(f"--data.fanout must be one or more numbers from 1 on, got {list(self.fanout)}")
 
