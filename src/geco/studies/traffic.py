@@ -71,11 +71,12 @@ def _start(rank: int, size: int, folder: str, layers: list[Layer]) -> None:
 
 def _sent(case: Layer, ranks: Ranks) -> dict[str, int]:
     torch.manual_seed(0)
+    layer = GECOLayer(CHANNELS, ORDER, filter=case.filter)  # the same for any number of nodes
     x = torch.randn(case.nodes, CHANNELS)
     traffic = Traffic()
     part = shard(prepare(x, _edges(case)), replace(ranks, traffic=traffic))
     traffic.elements.clear()  # who sends what was said once
-    y = GECOLayer(CHANNELS, ORDER, filter=case.filter)(x[part.nodes].requires_grad_(), graph=part)
+    y = layer(x[part.nodes].requires_grad_(), graph=part)
     forward = Counter(traffic.elements)
     y.square().sum().backward()
     back = traffic.elements - forward
