@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser-test lint types docs screenshots bench clean
+.PHONY: help demo test test-dist browser-test lint types docs screenshots bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -14,6 +14,9 @@ demo: $(VENV)/.installed-demo  ## train GECO and baselines on two small data set
 
 test: $(VENV)/.installed-test  ## run the tests, without those marked slow, real or dist
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-dist: $(VENV)/.installed-test  ## run the tests of several processes, which take turns
+	OMP_NUM_THREADS=1 TORCH_DISTRIBUTED_DEBUG=DETAIL $(BIN)/python -m pytest -m dist
 
 browser-test: $(VENV)/.installed-test tests/browser/node_modules  ## test pages in Chromium; needs chromium, node and npm
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/browser

@@ -81,7 +81,7 @@ def test_a_killed_process_is_noticed_at_once() -> None:
 
     begin = time.monotonic()
     found = together(3, work)
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 60  # the usual time-out is minutes
     assert [code for code, _ in found] == [ResourceError.exit_code, -signal.SIGKILL, ResourceError.exit_code]
     assert "the other processes can no longer be reached" in found[0][1]
 
@@ -95,7 +95,7 @@ def test_a_process_that_hangs_is_waited_for_as_long_as_asked() -> None:
 
     begin = time.monotonic()
     (code, text), _ = together(2, work, patience=2.0)
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 60  # the usual time-out is minutes
     assert code == ResourceError.exit_code
     assert "the other processes did not answer within 2 s" in text
 

@@ -31,6 +31,8 @@ def worker(rank: int, folder: str) -> None:
         parallel(x, random_edges(30, seed=rank)).square().mean().backward()
         optimiser.step()
     torch.save(torch.cat([p.detach().flatten() for p in model.parameters()]), f"{folder}/{rank}.pt")
+    del parallel  # before its group
+    dist.barrier()
     dist.destroy_process_group()
 
 
