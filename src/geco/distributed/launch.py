@@ -6,6 +6,7 @@ silent when the others have waited in vain. The others then fail too, which is n
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import multiprocessing
@@ -210,4 +211,5 @@ def _run(work: Work, given: Any, place: Place, explain: Explain, mouth: Connecti
         line, code = explain(error)
         mouth.send_bytes(json.dumps({"line": line, "code": code, "lost": isinstance(error, WorkerLost)}).encode())
     mouth.close()
+    gc.collect()  # ends what makes batches, which would be waited for at the end without being asked to end
     sys.exit(code)
