@@ -20,7 +20,7 @@ def test_env_names_what_results_depend_on(run: Run) -> None:
     assert found["torch"] == torch.__version__
     assert found["threads"] == str(torch.get_num_threads())
     assert "GiB" in found["memory"]
-    assert found["plan(1000)"].startswith("short-rings: one ring of 1,000 nodes")
+    assert found["plan(1000)"].startswith("fft: one ring of 1,000 nodes")
     assert found["plan(1000000)"].startswith("long-ring: ")
 
 

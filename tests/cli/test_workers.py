@@ -68,6 +68,15 @@ def test_scores_are_about_those_of_one_process(whole: Path, tmp_path: Path) -> N
     )
 
 
+def test_with_processes_that_make_batches(whole: Path, tmp_path: Path) -> None:
+    """They are gone at the end, which does not wait for them."""
+    process = train(tmp_path / "run", "--data.workers", "1")
+    process.communicate(timeout=100)
+    assert process.returncode == 0
+    found, wanted = ((out / "seed-0" / "metrics.jsonl").read_text() for out in (tmp_path / "run", whole))
+    assert found == wanted
+
+
 @pytest.mark.parametrize(("rank", "place"), [(1, "step"), (0, "saving")])
 def test_killed_and_started_again(rank: int, place: str, whole: Path, tmp_path: Path) -> None:
     """The end is bit by bit that of a run without the fault."""

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -80,6 +81,9 @@ def _take_share_of_machine(options: TrainOptions, place: Place) -> None:
 def _voice(place: Place) -> Iterator[None]:
     """Show what the first process prints and logs, and nothing of the others."""
     if place.rank == 0:
+        from tqdm import tqdm
+
+        tqdm.set_lock(threading.RLock())  # its own is of the whole machine and is complained of where one is killed
         with show_log():
             yield
         return

@@ -6,6 +6,8 @@ silent when the others have waited in vain. The others then fail too, which is n
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import logging
 import multiprocessing
@@ -208,6 +210,9 @@ def _run(work: Work, given: Any, place: Place, explain: Explain, mouth: Connecti
         work(given, place)
     except BaseException as error:
         line, code = explain(error)
-        mouth.send_bytes(json.dumps({"line": line, "code": code, "lost": isinstance(error, WorkerLost)}).encode())
+        words = {"line": line, "code": code, "lost": isinstance(error, WorkerLost)}
+        with contextlib.suppress(OSError):  # who listened may have been killed
+            mouth.send_bytes(json.dumps(words).encode())
     mouth.close()
+    gc.collect()  # ends what makes batches, which would be waited for at the end without being asked to end
     sys.exit(code)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -158,31 +159,21 @@ class ManyGraphs:
             self.loaders[part] = GraphLoader(
                 dataset, getattr(split, part), config.data.batch_size, config.seed, shuffle=training,
                 group_by_size=grouped, workers=config.data.workers if training else 0,
-                share=self._graphs if training else self._batches,
+                share=partial(_parts if training else _turns, rank=workers.rank, size=workers.size),
             )  # fmt: skip
         self.steps = len(self.loaders["train"])
         self.nodes = int(dataset.sizes[split.train].sum()) / self.steps / workers.size
 
-    def _graphs(self, batches: list[Tensor]) -> list[Tensor]:
-        """Return this process's graphs of each batch, of some the first as a stand-in."""
-        rank, size = self.workers.rank, self.workers.size
-        return [batch[rank::size] if self._has_some(batch) else batch[:1] for batch in batches]
-
     def _has_some(self, batch: Tensor) -> bool:
         return len(batch) > self.workers.rank
-
-    def _batches(self, batches: list[Tensor]) -> list[Tensor]:
-        return batches[self.workers.rank :: self.workers.size]
 
     def train(self, epoch: int, start: int = 0) -> Iterator[tuple[Data, Tensor | None]]:
         """Yield the epoch's batches, with a mask of nothing for a stand-in."""
         loader = self.loaders["train"]
         for whole, batch in zip(loader.batches(epoch)[start:], loader.epoch(epoch, start), strict=True):
             data = batch.to(self.device)
-            yield (
-                data,
-                None if self._has_some(whole) else torch.zeros(len(data.y), dtype=torch.bool, device=self.device),
-            )
+            nothing = torch.zeros(len(data.y), dtype=torch.bool, device=self.device)
+            yield data, None if self._has_some(whole) else nothing
 
     def sample(self, epoch: int, count: int) -> Iterator[Data]:
         """Yield the epoch's first batches, made here: the processes of `train` are left to it; what is yielded counts
@@ -198,6 +189,16 @@ class ManyGraphs:
         return {part: outputs_of(model, self.loaders[part], self.info, self.device, self.workers) for part in parts}
 
 
+def _parts(batches: list[Tensor], rank: int, size: int) -> list[Tensor]:
+    """Return a process's graphs of each batch, of some the first as a stand-in."""
+    return [batch[rank::size] if len(batch) > rank else batch[:1] for batch in batches]
+
+
+def _turns(batches: list[Tensor], rank: int, size: int) -> list[Tensor]:
+    """Return the batches that are a process's turn."""
+    return batches[rank::size]
+
+
 @torch.no_grad()
 def outputs_of(
     model: Network, loader: GraphLoader, info: Info, device: torch.device | str = "cpu", workers: Workers = ALONE
@@ -207,7 +208,8 @@ def outputs_of(
     for batch in loader.epoch(0):
         data = batch.to(device)
         rows.append(judge(model(data).float(), data, None, info, model.head))
-    return torch.cat(workers.dealt([r[0] for r in rows])), torch.cat(workers.dealt([r[1] for r in rows]))
+    found, y = (torch.cat(workers.dealt([row[i] for row in rows])).to(device) for i in range(2))
+    return found, y
 
 
 def as_trained(data: Data, config: Config, info: Info) -> Data:

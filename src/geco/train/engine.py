@@ -103,17 +103,21 @@ class Trainer:
         self.phase = LocalPhase(config, None if folder is None else folder / "local")
         self.run = None if folder is None else RunFolder(folder, config, resume)
         try:
-            if resume:
-                self._resume(self.run)
-            if config.init_from and not (self.state.epoch or self.state.batch):
-                self._start_from(Path(config.init_from))
-            if workers.size > 1:
-                for network in {self.model, self.evaluated}:
-                    share_norms(network, workers)
+            self._begin(resume)
         except BaseException:
             if self.run is not None:
                 self.run.close()
             raise
+
+    def _begin(self, resume: bool) -> None:
+        """Put into place what training starts from."""
+        if resume:
+            self._resume(self.run)
+        if self.config.init_from and not (self.state.epoch or self.state.batch):
+            self._start_from(Path(self.config.init_from))
+        if self.workers.size > 1:
+            for network in {self.model, self.evaluated}:
+                share_norms(network, self.workers)
 
     def _resume(self, run: RunFolder | None) -> None:
         """Go on with what the folder holds, which the first process reads for all."""
