@@ -172,8 +172,8 @@ class ManyGraphs:
         loader = self.loaders["train"]
         for whole, batch in zip(loader.batches(epoch)[start:], loader.epoch(epoch, start), strict=True):
             data = batch.to(self.device)
-            nothing = torch.zeros(len(data.y), dtype=torch.bool, device=self.device)
-            yield data, None if self._has_some(whole) else nothing
+            rows = 0 if data.y is None else len(data.y)  # pairs of nodes have labels of their own
+            yield data, None if self._has_some(whole) else torch.zeros(rows, dtype=torch.bool, device=self.device)
 
     def sample(self, epoch: int, count: int) -> Iterator[Data]:
         """Yield the epoch's first batches, made here: the processes of `train` are left to it; what is yielded counts

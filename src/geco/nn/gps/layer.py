@@ -171,7 +171,7 @@ class GPSLayer(WholeGraph):
 
     def _check(self, x: Tensor) -> None:
         check_features(x, self.channels)
-        check_not_single(len(x), self.ffn_norm)
+        check_not_single(x.shape[0], self.ffn_norm)
 
     def _join(self, x: Tensor, local: Tensor | None, batch: Tensor | None, **given: Any) -> Tensor:
         branches = []

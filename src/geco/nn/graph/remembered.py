@@ -1,6 +1,7 @@
 """What is worked out once: tables of sizes alone, and what follows from a graph's edges.
 
-Both may be built under `torch.inference_mode` and meet a training step later, so neither is an inference tensor.
+Both may be built under `torch.inference_mode` and meet a training step later, so neither is an inference tensor. While
+a model is exported tables are made anew and not kept: they are stand-ins, of no use to what runs afterwards.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ def cached(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
     def remember(build: Callable[P, T]) -> Callable[P, T]:
         @lru_cache(maxsize=most)
-        @wraps(build)
-        def built(*args: P.args, **kwargs: P.kwargs) -> T:
+        def known(*args: P.args, **kwargs: P.kwargs) -> T:
             with torch.inference_mode(False):
                 return build(*args, **kwargs)
 
-        return built  # type: ignore[return-value]
+        @wraps(build)
+        def built(*args: P.args, **kwargs: P.kwargs) -> T:
+            return build(*args, **kwargs) if torch.compiler.is_exporting() else known(*args, **kwargs)  # type: ignore[arg-type]
+
+        return built
 
     return remember
 
