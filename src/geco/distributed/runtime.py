@@ -23,6 +23,7 @@ from geco.store import Entry
 __all__ = ["ALONE", "TIMEOUT", "WorkerLost", "Workers", "check_timeout", "joined"]
 
 TIMEOUT = 300.0  # seconds that a process waits for the others
+LATE = ("timed out", "timeout", "failed to pass monitoredbarrier")  # the last with TORCH_DISTRIBUTED_DEBUG=DETAIL
 
 
 class WorkerLost(ResourceError):
@@ -151,7 +152,7 @@ class Workers:
             yield
         except RuntimeError as error:
             why = str(error).strip().splitlines()[0]
-            late = "timed out" in why.lower() or "timeout" in why.lower()
+            late = any(word in why.lower() for word in LATE)
             what = f"did not answer within {self.timeout:g} s" if late else f"can no longer be reached ({why})"
             raise WorkerLost(f"the other processes {what}") from error
 
