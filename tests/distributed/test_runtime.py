@@ -73,7 +73,9 @@ def test_alone_nothing_is_sent() -> None:
     assert not torch.distributed.is_initialized()
 
 
-def test_a_killed_process_is_noticed_at_once() -> None:
+def test_a_killed_process_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "OFF")  # with DETAIL, torch waits for the time-out
+
     def work(workers: Workers) -> None:
         if workers.rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
