@@ -21,6 +21,8 @@ from geco.errors import GecoError
 
 PATIENCE = 20.0  # seconds that processes wait for each other
 LIMIT = 120.0  # seconds of a test's processes
+# What is said where others are gone: at once, or with torch's detailed checks maybe after the time-out.
+GONE = "the other processes (can no longer be reached|did not answer)"
 
 
 def molecules(target: Target = "values", graphs: int = 30, dtype: torch.dtype = torch.float32) -> GraphDataset:
